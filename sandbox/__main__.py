@@ -1,6 +1,6 @@
-"""`python3 -m sandbox COMMAND`: starts here under whatever Python there is, and goes on in an environment of its own.
+"""`python3 -m sandbox COMMAND`: starts under any Python 3 and continues in a virtual environment of its own.
 
-Only what every Python understands is used before the version is known.
+Until the version is checked, the code uses only syntax and modules of every Python 3.
 """
 
 import sys
@@ -9,9 +9,9 @@ LOWEST = (3, 11)
 
 
 def main(module: str = "sandbox.commands.cli") -> int:
-    """Checks the Python version, then hands over to the bootstrap, which does not return when all is well.
+    """Checks the Python version, then hands over to the bootstrap, which returns only after an error.
 
-    module: the command line that is to be run.
+    module: the command line to run.
     """
     if sys.version_info < LOWEST:
         have = ".".join(str(number) for number in sys.version_info[:3])

@@ -1,13 +1,13 @@
-"""The one kind of error that a person is meant to read."""
+"""The one kind of error for people."""
 
 from __future__ import annotations
 
 
 class SandboxError(Exception):
-    """Something that the person at the keyboard can understand and act on; shown as one block, without a stack trace.
+    """An error that the user can correct; shown as one block, without a stack trace.
 
-    what: what did not work, one sentence. why: what was seen (an exit code, the last lines of a log), may be several
-    lines. fix: what to do next, an instruction. None of the three ever holds a secret.
+    `what`: the failure, one sentence. `why`: the observation (an exit code, the last lines of a log), possibly several
+    lines. `fix`: the next step, an imperative. None of the three ever contains a secret.
     """
 
     def __init__(self, what: str, *, why: str = "", fix: str = "") -> None:
@@ -17,7 +17,7 @@ class SandboxError(Exception):
         self.fix = fix
 
     def __str__(self) -> str:
-        """The whole block: what, why and fix, each part on lines of its own."""
+        """The whole block: failure, reason and fix, each part on lines of its own."""
         block = [self.what]
         if self.why:
             block += ["  " + line for line in self.why.rstrip().splitlines()]

@@ -1,6 +1,6 @@
-"""The few Linux calls that Python 3.11 has no name for, through libc; standard library only.
+"""Linux calls without a function in Python 3.11, through libc; standard library only.
 
-Each raises OSError with the call and its object named, so that a failed start says which step failed.
+Each raises OSError with the call and its object, so that a failed start names the step.
 """
 
 import ctypes
@@ -27,18 +27,18 @@ def _check(result: int, what: str) -> None:
 
 
 def exit_code(wait_status: int) -> int:
-    """What a shell makes of it: 128 and the signal's number for a process that was killed."""
+    """The exit code as of a shell: 128 and the signal's number for a killed process."""
     code = os.waitstatus_to_exitcode(wait_status)
     return code if code >= 0 else 128 - code
 
 
 def unshare(flags: int, what: str) -> None:
-    """Moves the calling thread (for CLONE_NEWPID: its next children) into new namespaces. what: their names."""
+    """Moves the calling thread (for CLONE_NEWPID: its next children) into new namespaces. `what`: their names."""
     _check(_libc.unshare(flags), f"new {what} namespace")
 
 
 def setns(fd: int, flags: int, what: str) -> None:
-    """Joins the namespaces that ``fd`` (a namespace file or a pidfd) stands for. what: their names."""
+    """Joins the namespaces of ``fd`` (a namespace file or a pidfd). `what`: their names."""
     _check(_libc.setns(fd, flags), f"enter {what} namespace")
 
 

@@ -1,4 +1,4 @@
-"""One run at a time: a lock on a file, which a killed run never leaves behind.
+"""One run at a time: a lock on a file; the kernel releases it when a run is killed.
 
 Standard library only: the bootstrap uses it before any package is installed.
 """
@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_POLL = 0.1  # seconds between two tries for a lock that somebody else holds
+_POLL = 0.1  # seconds between two tries for a held lock
 
 
 @contextmanager
 def locked(
     path: Path, waiting: Callable[[str], None] = lambda _: None, *, make_folder: Callable[[], None] | None = None
 ) -> Iterator[int]:
-    """Holds an exclusive lock on the file `path`, as a descriptor; another process that holds it is waited for.
+    """Holds an exclusive lock on the file `path`, as a descriptor; waits for another process that holds it.
 
-    waiting: called with a sentence that names the holder, so that a waiting run says that it waits. make_folder: makes
-    the file's folder in a way of its own. The kernel drops the lock with the last process that has the descriptor.
-    Who holds the lock may remove the file: whoever waited for it then goes on with the new one.
+    waiting: called with a sentence that names the holder, so that a waiting run reports it. make_folder: makes the
+    file's folder in a special way. The kernel drops the lock with the last process that has the descriptor.
+    The lock's holder may remove the file: the waiting run then continues with a new one.
     """
     while True:
         if make_folder:

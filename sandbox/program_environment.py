@@ -1,4 +1,4 @@
-"""The environment variables that programs of a sandbox are run with: PATH, KUBECONFIG and Pulumi's settings."""
+"""The environment variables of a sandbox's programs: PATH, KUBECONFIG and Pulumi's settings."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ STACK = "all-in-one"
 
 
 def state_dir(given: Path | None = None) -> Path:
-    """Where a sandbox keeps what it makes: `given`, else $HOSTED_MESH_STATE, else .sandbox in the checkout.
+    """The sandbox's state directory: `given`, else $HOSTED_MESH_STATE, else .sandbox in the checkout.
 
-    Raises SandboxError for what is there and no directory.
+    Raises SandboxError if the path exists and is no directory.
     """
     chosen = (given or Path(os.environ.get("HOSTED_MESH_STATE") or CHECKOUT / ".sandbox")).expanduser().absolute()
     if chosen.exists() and not chosen.is_dir():
-        raise SandboxError(f"{chosen} is no directory.", fix="name another one by --state or $HOSTED_MESH_STATE.")
+        raise SandboxError(f"{chosen} is not a directory.", fix="name another one by --state or $HOSTED_MESH_STATE.")
     return chosen
 
 
 def pulumi_home() -> Path:
-    """Where Pulumi keeps its plug-ins: $PULUMI_HOME, else ~/.pulumi if it has plug-ins, else a folder of our cache.
+    """Pulumi's plug-in folder: $PULUMI_HOME, else ~/.pulumi if it has plug-ins, else a folder of our cache.
 
-    So plug-ins that the user has already are used, and a user without Pulumi gets nothing new in the home directory.
+    So present plug-ins of the user are used, and the home directory of a user without Pulumi stays unchanged.
     """
     if home := os.environ.get("PULUMI_HOME"):
         return Path(home).expanduser().absolute()
@@ -38,9 +38,9 @@ def pulumi_home() -> Path:
 
 
 def with_tools(bin_dir: Path | None = None, first: Iterable[Path] = ()) -> dict[str, str]:
-    """The environment of this process with PATH: `first`, the Python environment's programs, the tools, then as it was.
+    """The environment of this process with this PATH: `first`, the Python environment's programs, the tools, the rest.
 
-    The Python environment has to be on PATH: the engine's language host takes the first `python` there.
+    The Python environment must be on PATH: the engine's language host takes the first `python` there.
     """
     own = Path(sys.prefix) / "bin"
     old = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder]
@@ -51,9 +51,9 @@ def with_tools(bin_dir: Path | None = None, first: Iterable[Path] = ()) -> dict[
 
 
 def user_name() -> str:
-    """$USER, else the account's name, else the user id: the engine, built without C, must have one.
+    """$USER, else the account's name, else the user id: the engine, built without C, requires one.
 
-    In a container that runs as some number there is neither variable nor account.
+    In a container with a bare user id there is neither variable nor account.
     """
     try:
         return os.environ.get("USER") or pwd.getpwuid(os.getuid()).pw_name
@@ -62,8 +62,8 @@ def user_name() -> str:
 
 
 def pulumi_settings(state: Path) -> dict[str, str]:
-    """What points Pulumi at this sandbox: a file backend and a passphrase of its own. What points it at its plug-ins
-    comes with these (`sandbox.plugins.selection`)."""
+    """Pulumi's settings for this sandbox: its file backend and passphrase. The settings for plug-ins come from
+    `sandbox.plugins.selection`."""
     return {
         "PULUMI_BACKEND_URL": f"file://{backend(state)}",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase_file(state)),

@@ -22,7 +22,7 @@ _FIRST_WORD, _NEXT_WORD = 5.0, 20.0  # seconds: a log gets a line after 5 s, the
 
 @dataclass(frozen=True)
 class StepResult:
-    """What became of a step; `make bench` reads these. seconds: wall clock. depth: 0 for the steps of the command."""
+    """The end of a step; `make bench` reads these. seconds: wall clock. depth: 0 for the steps of the command."""
 
     title: str
     outcome: Outcome
@@ -32,7 +32,7 @@ class StepResult:
 
 
 class Step:
-    """One step while it runs. Given by `Progress.step`; say what is going on with `note`, the result with `result`."""
+    """One running step, made by `Progress.step`. Report its activity with `note`, its result with `result`."""
 
     def __init__(self, title: str, depth: int, started: float) -> None:
         self.title = title
@@ -44,24 +44,24 @@ class Step:
         self.next_word = started + _FIRST_WORD
 
     def note(self, text: str) -> None:
-        """Says what is being done at this moment; replaces the note before it."""
+        """Shows the current activity; replaces the note before it."""
         self.hint = text
 
     def result(self, text: str) -> None:
-        """Says what came out; shown on the step's closing line."""
+        """Sets the result on the step's closing line."""
         self.summary = text
 
     def skip(self, reason: str) -> None:
-        """Marks the step as not needed, and says why ("already running")."""
+        """Marks the step as not needed, with the reason ("already running")."""
         self.outcome, self.summary = "skipped", reason
 
 
 class Progress:
-    """Prints steps as they run: title, elapsed time, a note of what is going on, and one closing line each.
+    """Prints steps as they run: title, elapsed time, a note of the activity, and one closing line each.
 
-    stream: where to (default: standard error, so that a command's output stays clean). live: redraw lines in place;
-    None asks the stream whether it is a terminal; otherwise a line is printed every 20 s while a step lasts.
-    Steps may be nested and may run in several threads at once. Use `silent()` where nobody looks.
+    stream: default: standard error, so that a command's output stays clean. live: redraw lines in place; None: live on
+    a terminal only. Without it a line appears every 20 s while a step lasts. Steps may be nested and may run in several
+    threads at once. Use `silent()` for a Progress without a reader.
     """
 
     def __init__(self, stream: TextIO | None = None, *, live: bool | None = None) -> None:
@@ -83,10 +83,10 @@ class Progress:
 
     @contextmanager
     def step(self, title: str) -> Iterator[Step]:
-        """Runs the body as one step. An exception closes the step as failed and goes on upwards."""
+        """Runs the body as one step. An exception closes the step as failed and passes through."""
         with self._lock:
             mine = self._stack()
-            # A worker thread's steps belong under what the thread that made this object is doing.
+            # A worker thread's steps belong under the current step of the thread that made this object.
             depth = len(mine) if mine is self._owner else len(self._owner) + len(mine)
             step = Step(title, depth, time.monotonic())
             self._active.append(step)
@@ -104,7 +104,7 @@ class Progress:
                 self._close(step)
 
     def note(self, text: str) -> None:
-        """`Step.note` of the innermost step of this thread; without one nothing happens."""
+        """`Step.note` of the innermost step of this thread; does nothing without one."""
         if stack := self._stack():
             stack[-1].note(text)
 
@@ -153,7 +153,7 @@ class Progress:
                     self._remind()
 
     def _remind(self) -> None:
-        """A log: the innermost running steps say where they are, first after 5 s, then every 20 s."""
+        """For a log: prints the innermost running steps, first after 5 s, then every 20 s."""
         now = time.monotonic()
         innermost = max((s.depth for s in self._active), default=0)
         for step in self._active:
@@ -184,7 +184,7 @@ class Progress:
 
 
 def few(names: Sequence[str], most: int = 3) -> str:
-    """The first of some names, and how many more there are: what fits on one line."""
+    """The first names, and the number of the others: short enough for one line."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 

@@ -1,4 +1,4 @@
-"""A copy of a stopped sandbox: files only, no process knows of it."""
+"""Copies the files of a stopped sandbox. No process takes part."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from sandbox.errors import SandboxError
 
 
 def duplicate(layout: Layout, target: Layout) -> None:
-    """Copies a state directory. Every path in it is written anew at the next start; etcd's data holds none.
+    """Copies a state directory. The next start writes every path in it anew; etcd's data contains none.
 
-    Raises SandboxError when the target is there already or nothing was ever started here.
+    Raises SandboxError when the target exists or the state directory has no sandbox.
     """
     if target.root.exists():
-        raise SandboxError(f"{target.root} is there already.", fix="choose another place, or remove it.")
+        raise SandboxError(f"{target.root} exists already.", fix="choose another directory, or remove it.")
     try:
         clusters = addresses_of(settings(layout).topology)
     except OSError as error:
         raise SandboxError(f"There is no sandbox in {layout.root}.", why=str(error)) from None
-    # Agents clear their directories at start, and rootless their files may belong to users that we cannot be.
+    # Agents clear their directories at start. In rootless mode other users, unavailable here, may own their files.
     left_out = {layout.cluster(name) / node.name for name, one in clusters.items() for node in one.nodes}
     left_out |= {layout.supervisor, layout.processes, layout.lock}
 

@@ -1,4 +1,4 @@
-"""The environment of everything that runs inside: a short list, so that no secret or proxy of the caller leaks in."""
+"""The environment of all programs inside: a short list, so that no secret or proxy of the caller gets in."""
 
 from __future__ import annotations
 

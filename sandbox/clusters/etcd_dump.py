@@ -1,10 +1,10 @@
-"""Prints what etcd has: `python etcd_dump.py PORT CA CERTIFICATE KEY keys | since REVISION | revision`.
+"""Prints etcd's content: `python etcd_dump.py PORT CA CERTIFICATE KEY keys | since REVISION | revision`.
 
-Run in the node's namespace, by its path: the package around it takes a third of a second to import. One JSON array
-[key, value] per line, both base64, and `null` at the very end. It reads etcd's JSON gateway with the standard library:
-first every live key page by page, then, by a watch from the first revision that is still kept, every earlier value.
-With `keys`: only the live keys, and no values. With `since`: what was written after a revision. With `revision`: the
-number of the latest write alone, as the value of no key.
+Runs in the node's namespace, by its path: importing the package around it takes a third of a second. Prints one JSON
+array [key, value] per line, both base64, and `null` at the end. It reads etcd's JSON gateway with the standard library:
+first every live key page by page, then, by a watch from the first kept revision, every earlier value.
+`keys` prints only the live keys, without values. `since` prints the values written after a revision. `revision` prints
+the number of the latest write, as the value of an empty key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 _PAGE, _KEYS = 200, 10_000  # in one answer, with values and without
-_FIRST, _END = b"\0", b"\0"  # as a range these two mean: every key
+_FIRST, _END = b"\0", b"\0"  # as a range: every key
 _TIMEOUT = 30  # seconds
 Item = tuple[str, str]
 
@@ -30,7 +30,7 @@ class Etcd:
         self._port, self._tls = port, tls
 
     def live(self, *, keys_only: bool = False, since: int = 0) -> Iterator[tuple[Item, int]]:
-        """Every key now that was written after the revision `since`, with the revision of its value.
+        """Every current key written after the revision `since`, with the revision of its value.
 
         All pages are read at one revision.
         """
@@ -38,7 +38,7 @@ class Etcd:
         while True:
             query = {"key": _text(start), "range_end": _text(_END), "limit": page_size, "revision": revision}
             query["keys_only"] = keys_only
-            if since:  # with it etcd reads all that follows for each page
+            if since:  # with it etcd reads the whole rest for each page
                 query["min_mod_revision"] = since + 1
             with self._post("/v3/kv/range", query) as answer:
                 page = json.load(answer)
@@ -85,13 +85,13 @@ class Etcd:
 
 
 def items(etcd: Etcd, since: int) -> Iterator[Item]:
-    """Live values, then those of earlier revisions, of what was written after a revision."""
+    """Live values, then values of earlier revisions, written after a revision."""
     until = etcd.revision()
     seen = set()
     for item, revision in etcd.live(since=since):
         seen.add((item[0], revision))
         yield item
-    # Revision 1 is an etcd that nobody wrote to, and a watch waits for an event where there is none.
+    # Revision 1 is an etcd without writes. A watch would wait there for an event that never comes.
     if until > max(since, 1):
         yield from (item for item, revision in etcd.history(until, since) if (item[0], revision) not in seen)
 

@@ -1,4 +1,4 @@
-"""Watches a sandbox come up, from the host: processes as the supervisor reports them, API servers as they answer."""
+"""Watches the start of a sandbox from the host: processes by the supervisor's report, API servers by their answers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from sandbox.progress import few
 
 _POLL = 0.05  # seconds
 _TIMEOUT = 60.0  # seconds for each cluster: a loaded machine with two slow cores needs 15
-_FAILURES = 5  # of one process in a row before it is given up
+_FAILURES = 5  # of one process in a row, then the start fails
 _LOG_LINES = 12
 
 
 def wait_ready(sandbox: Sandbox, note: Callable[[str], None]) -> None:
     """Returns when every process is ready, every API server answers on the host and, if wanted, every node is Ready.
 
-    note: called with what is still awaited. Raises SandboxError with the end of its log when a process keeps failing.
+    note: receives the list of missing parts. Raises SandboxError with the end of the log of a process that keeps
+    failing.
     """
     layout = Layout(sandbox.state)
     clusters = sandbox.clusters.values()
@@ -52,7 +53,7 @@ def is_well(process: ProcessStatus) -> bool:
 
 
 def missing(sandbox: Sandbox, cluster: Cluster) -> list[str]:
-    """What a caller may rely on and is not there yet, in words."""
+    """The parts that are not ready yet, in words."""
     found = []
     if not answers(cluster):
         return [f"{cluster.name}'s API server"]
@@ -66,7 +67,7 @@ def missing(sandbox: Sandbox, cluster: Cluster) -> list[str]:
 
 
 def node_ready(node: dict[str, Any], *, since: float) -> bool:
-    """Whether a Node says that it is Ready and has said so since that Unix time: before may have been another life."""
+    """Whether a Node has been Ready since that Unix time: an earlier status may be from before a restart."""
     return any(
         one["type"] == "Ready"
         and one["status"] == "True"
@@ -77,21 +78,21 @@ def node_ready(node: dict[str, Any], *, since: float) -> bool:
 
 
 def answers(cluster: Cluster) -> bool:
-    """True when the API server says on the host's address that it is ready."""
+    """True when the API server reports on the host's address that it is ready."""
     return _seen(cluster, "/readyz") is not None
 
 
 def _seen(cluster: Cluster, path: str) -> str | None:
     try:
         return get_text(cluster, path, seconds=2)
-    except OSError:  # refused, not there yet, forbidden until the roles are made
+    except OSError:  # refused, not listening yet, or forbidden until the roles exist
         return None
 
 
 def get_text(cluster: Cluster, path: str, *, seconds: float = 15) -> str:
     """A page of the API server, `/metrics` for one, as its administrator. Raises OSError unless it answers 200.
 
-    Without an HTTP library, whose import would take longer than all else that adopting a running sandbox needs.
+    Without an HTTP library: its import would take longer than the whole rest of adopting a running sandbox.
     """
     tls = ssl.create_default_context(cafile=str(cluster.certificate_authority))
     tls.load_cert_chain(*cluster.administrator)

@@ -1,4 +1,4 @@
-"""A running sandbox as its callers see it: where its clusters are, and how to run a program inside its networks."""
+"""A running sandbox for its callers: locations of its clusters, and programs inside its networks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sandbox.clusters.topology import Role
 
 @dataclass(frozen=True)
 class Sandbox:
-    """Clusters that run. Programs inside see the sandbox's own DNS, mounts and processes."""
+    """Running clusters. Programs inside use the sandbox's own DNS, mounts and processes."""
 
     state: Path
     mode: Mode
@@ -35,14 +35,14 @@ class Sandbox:
 
     @property
     def kubeconfig(self) -> Path:
-        """A kubeconfig with a context for each cluster, named as it is, as administrator, mode 0600."""
+        """A kubeconfig with an administrator's context for each cluster, of the cluster's name, mode 0600."""
         return Layout(self.state).kubeconfig
 
     @property
     def clusters(self) -> Mapping[str, Cluster]:
-        """All of them by name, in the topology's order."""
-        known = settings(Layout(self.state))
-        return {name: Cluster(self, one, known.ports[name]) for name, one in addresses_of(known.topology).items()}
+        """All clusters by name, in the topology's order."""
+        current = settings(Layout(self.state))
+        return {name: Cluster(self, one, current.ports[name]) for name, one in addresses_of(current.topology).items()}
 
     @property
     def control_plane(self) -> Cluster:
@@ -51,20 +51,20 @@ class Sandbox:
 
     @property
     def data_planes(self) -> Sequence[Cluster]:
-        """The users' clusters."""
+        """The data planes' clusters."""
         return [one for one in self.clusters.values() if one.role == "data-plane"]
 
     @property
     def data_plane(self) -> Cluster:
-        """The first data plane, for whoever needs one. Raises IndexError when the topology has none."""
+        """The first data plane. Raises IndexError when the topology has none."""
         return self.data_planes[0]
 
     def run(
         self, network: str, argv: Sequence[str | Path], *, cwd: Path | None = None, **options: Any
     ) -> subprocess.CompletedProcess[Any]:
-        """`subprocess.run` inside a cluster's network, by its name, or between them (`wan`), as its root.
+        """`subprocess.run` as the sandbox's root inside a cluster's network, by its name, or between them (`wan`).
 
-        cwd: working directory, default `/`. options: those of subprocess.run. Raises what that raises.
+        cwd: working directory, default `/`. options: those of subprocess.run. Raises the exceptions of subprocess.run.
         """
         return subprocess.run([*self.enter(network, cwd), *map(str, argv)], **options)
 
@@ -74,7 +74,7 @@ class Sandbox:
         prefix = ["nsenter", f"--target={pid}"]
         if self.mode == "rootless":
             prefix += ["--user", "--preserve-credentials"]
-        # The file is looked up from here, before anything is entered, hence by way of PID 1's root.
+        # The path is resolved before any namespace is entered, hence through PID 1's root.
         prefix += ["--mount", "--pid", "--ipc", "--uts", f"--net=/proc/{pid}/root{NETNS}/{network}", "--"]
         return [*prefix, "sh", "-c", 'cd "$0" && exec "$@"', str(cwd)] if cwd else prefix
 
@@ -89,7 +89,7 @@ class Cluster:
 
     @property
     def name(self) -> str:
-        """Also its context in every kubeconfig."""
+        """The cluster's name, also its context in every kubeconfig."""
         return self.addresses.name
 
     @property
@@ -126,9 +126,9 @@ class Cluster:
         return self._credentials.secret_files()
 
     def etcd_items(self, since: int = 0) -> Iterator[tuple[bytes, bytes]]:
-        """Every key and value that etcd has, as stored, those of the last day's earlier revisions included.
+        """Every key and value in etcd, as stored, with earlier revisions of the last day.
 
-        since: only what was written after this revision (`etcd_revision`).
+        since: only values written after this revision (`etcd_revision`).
         Raises OSError when etcd cannot be read to the end: a part must never pass for the whole.
         """
         yield from self._etcd_dump("since", str(since))
@@ -139,14 +139,14 @@ class Cluster:
         return int(number)
 
     def etcd_keys(self) -> set[str]:
-        """The key of everything that is stored now: `/registry/configmaps/default/kube-root-ca.crt`. Raises OSError."""
+        """Every stored key, such as `/registry/configmaps/default/kube-root-ca.crt`. Raises OSError."""
         return {key.decode() for key, _ in self._etcd_dump("keys")}
 
     def _etcd_dump(self, *options: str) -> Iterator[tuple[bytes, bytes]]:
         credentials = self._credentials
         command: list[str | Path] = [
             *self.sandbox.enter(self.name),
-            # It needs the standard library alone.
+            # It needs only the standard library.
             *(sys.executable, "-I", "-S", Path(__file__).with_name("etcd_dump.py"), str(ETCD_PORT)),
             *(credentials.certificate(name) for name in ("etcd", "etcd-client")),
             credentials.key("etcd-client"),

@@ -1,4 +1,4 @@
-"""Ends a supervisor and removes what it left on disk."""
+"""Ends a supervisor and removes its files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POLL = 0.02
 
 
 def end(supervisor: Supervisor) -> None:
-    """SIGTERM, which stops everything in order; after 30 s SIGKILL, by which the kernel stops everything at once.
+    """Sends SIGTERM for an orderly stop; after 30 s SIGKILL, by which the kernel ends everything at once.
 
     Raises SandboxError when the process is not this user's.
     """
@@ -32,7 +32,7 @@ def end(supervisor: Supervisor) -> None:
 
 
 def _signal(identity: Identity, number: int) -> None:
-    """Through a pidfd, so that between the look and the signal the pid cannot become another process."""
+    """Through a pidfd, so that the pid cannot become another process between check and signal."""
     try:
         handle = os.pidfd_open(identity.pid)
     except ProcessLookupError:
@@ -45,28 +45,28 @@ def _signal(identity: Identity, number: int) -> None:
     except PermissionError:
         raise SandboxError(
             f"The sandbox's supervisor (process {identity.pid}) belongs to another user.",
-            fix="run this as the user who started it.",
+            fix="run this as the user that started it.",
         ) from None
     finally:
         os.close(handle)
 
 
 def remove(layout: Layout) -> None:
-    """Deletes this room's files; the state directory too if nothing else is in it. Raises SandboxError if it cannot."""
+    """Deletes the clusters' files; the state directory too if nothing else is in it. Raises SandboxError."""
     layout.kubeconfig.unlink(missing_ok=True)
     shutil.rmtree(layout.own, ignore_errors=True)
     if layout.own.exists():
         _remove_mapped(layout.own)
     if layout.own.exists():
         raise SandboxError(
-            f"{layout.own} could not be removed.", fix="remove it as the user who started the sandbox, or as root."
+            f"{layout.own} cannot be removed.", fix="remove it as the user that started the sandbox, or as root."
         )
     if not any(layout.root.iterdir()):
         layout.root.rmdir()
 
 
 def _remove_mapped(path: Path) -> None:
-    """Removes files of subordinate users, which Pods of a rootless sandbox leave: only a user namespace may."""
+    """Removes files of subordinate users, left by Pods of a rootless sandbox; only a user namespace may remove them."""
     subprocess.run(
         ["unshare", "--user", "--map-root-user", "--map-auto", "rm", "-rf", "--", str(path)],
         capture_output=True,

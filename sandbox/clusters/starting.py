@@ -1,4 +1,4 @@
-"""Starts a sandbox: credentials, ports and plan to the state directory, then the launch of its supervisor."""
+"""Starts a sandbox: writes credentials, ports and plan to the state directory, then launches its supervisor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGE_LOG = 8 << 20  # bytes
 
 
 def start(layout: Layout, topology: Topology, tools: Tools, *, nodes: bool) -> None:
-    """Writes credentials and plan, and launches the supervisor. Returns when it is recorded, not when it is ready."""
+    """Writes credentials and plan, and launches the supervisor. Returns once it is recorded, before it is ready."""
     layout.processes.unlink(missing_ok=True)
     _set_old_logs_aside(layout)
     before = read(layout.settings, Settings)
@@ -49,7 +49,7 @@ def start(layout: Layout, topology: Topology, tools: Tools, *, nodes: bool) -> N
         pass_fds=list(descriptors.values()),
         env=program_environment(tools.bin_dir),
         cwd="/",
-        start_new_session=True,  # ^C is for `up`, not for what it started
+        start_new_session=True,  # ^C ends `up` only, not the sandbox
         text=True,
         check=False,
     )
@@ -60,7 +60,7 @@ def start(layout: Layout, topology: Topology, tools: Tools, *, nodes: bool) -> N
 
 
 def _set_old_logs_aside(layout: Layout) -> None:
-    """A log that has grown large becomes `<name>.log.old`, of which there is one."""
+    """Renames a log above `_LARGE_LOG` to `<name>.log.old`, which replaces the one before."""
     for log in layout.log("supervisor").parent.glob("*.log"):
         if log.stat().st_size > _LARGE_LOG:
             log.replace(log.with_name(log.name + ".old"))
@@ -68,9 +68,9 @@ def _set_old_logs_aside(layout: Layout) -> None:
 
 def _not_launched(code: int, reasons: str) -> SandboxError:
     if code != NOT_ALLOWED:
-        return SandboxError("The sandbox could not be launched.", why=reasons, fix="see the reason above.")
+        return SandboxError("The sandbox cannot be launched.", why=reasons, fix="see the reason above.")
     return SandboxError(
-        "This machine does not let this user make the namespaces that a sandbox lives in.",
+        "This machine does not let this user make the namespaces of a sandbox.",
         why=reasons,
         fix="run as root (in a container: with CAP_SYS_ADMIN and CAP_NET_ADMIN), or enable user namespaces: "
         "`sysctl user.max_user_namespaces=15000`, on Debian also `sysctl kernel.unprivileged_userns_clone=1`, "

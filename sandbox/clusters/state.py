@@ -1,7 +1,7 @@
-"""The state directory: where everything of a running sandbox lies, and which supervisor runs it.
+"""The state directory: all files of a running sandbox, and its supervisor's identity.
 
 <state>/kubeconfig                 a context for each cluster, for people
-<state>/clusters/                  this room's own; `down` removes it
+<state>/clusters/                  the clusters' own; `down` removes it
     lock, settings.json, plan.json, supervisor.json, processes.json
     logs/<process>.log
     dns/                           Corefiles and records
@@ -27,10 +27,10 @@ _M = TypeVar("_M", bound=BaseModel)
 
 
 class Supervisor(BaseModel, extra="ignore", frozen=True):
-    """The running sandbox: its PID 1, as the launcher recorded it before anything else was started.
+    """The running sandbox: its PID 1, as recorded by the launcher before any other process starts.
 
-    started: Unix time. uid_range: rootless only, more than one user is mapped. refused: better ways that the machine
-    did not allow. Read leniently: another version of this program may have written it, and what it started still runs.
+    started: Unix time. uid_range: rootless only; more than one user is mapped. refused: better modes that the machine
+    forbids. Read leniently: another version of this program may have written it, and that sandbox still runs.
     """
 
     identity: Identity
@@ -42,7 +42,7 @@ class Supervisor(BaseModel, extra="ignore", frozen=True):
 
 
 class Settings(BaseModel, extra="forbid", frozen=True):
-    """What must survive a restart of the sandbox. ports: on the host's 127.0.0.1, by cluster."""
+    """Settings that survive a restart of the sandbox. ports: on the host's 127.0.0.1, by cluster."""
 
     topology: Topology
     ports: dict[str, int]
@@ -51,7 +51,7 @@ class Settings(BaseModel, extra="forbid", frozen=True):
 class ProcessStatus(BaseModel, extra="forbid", frozen=True):
     """One process of the sandbox.
 
-    pid: inside the sandbox. since: Unix time of the phase. restarts: in all. failures: in a row, without a minute of
+    pid: inside the sandbox. since: Unix time of the phase. restarts: total. failures: consecutive, without a minute of
     life between them. last_exit: in words.
     """
 
@@ -65,13 +65,13 @@ class ProcessStatus(BaseModel, extra="forbid", frozen=True):
 
 
 class Processes(BaseModel, extra="forbid", frozen=True):
-    """What the supervisor last wrote."""
+    """The supervisor's latest report."""
 
     processes: list[ProcessStatus]
 
 
 class Layout:
-    """Paths in one state directory. Nothing is made by asking for them."""
+    """Paths in one state directory. Reading them creates no files."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -98,7 +98,7 @@ class Layout:
 
 
 def write(path: Path, content: BaseModel | bytes | str) -> None:
-    """Replaces a file at once (a reader sees the old or the new one), mode 0600."""
+    """Replaces a file atomically (a reader sees the old or the new one), mode 0600."""
     data = content.model_dump_json(indent=1) if isinstance(content, BaseModel) else content
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -108,7 +108,7 @@ def write(path: Path, content: BaseModel | bytes | str) -> None:
 
 
 def read(path: Path, model: type[_M]) -> _M | None:
-    """None when the file is missing or is not what was written (cut short by a full disk, or of another version)."""
+    """None when the file is missing or malformed (cut short by a full disk, or of another version)."""
     try:
         return model.model_validate_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError, ValidationError):
@@ -116,7 +116,7 @@ def read(path: Path, model: type[_M]) -> _M | None:
 
 
 def settings(layout: Layout) -> Settings:
-    """Raises OSError when a running sandbox has lost them."""
+    """The settings. Raises OSError when a running sandbox has lost them."""
     found = read(layout.settings, Settings)
     if found is None:
         raise OSError(f"{layout.settings} is missing or unreadable: run `down`, then `up`")

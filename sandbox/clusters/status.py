@@ -1,4 +1,4 @@
-"""What runs at this moment: the supervisor by its identity, processes as reported, API servers as they answer."""
+"""The sandbox's status now: supervisor by identity, processes by its report, API servers by their answers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sandbox.clusters.state import Layout, Mode, Processes, ProcessStatus, read
 
 @dataclass(frozen=True)
 class Status:
-    """running: the supervisor lives. mode, pid (on the host) and nodes say nothing unless it does.
+    """running: the supervisor lives; mode, pid (on the host) and nodes are meaningful only then.
 
-    less_real: one line on what this mode cannot do, empty for `root`. refused: ways with more to them that this machine
-    did not allow, each with what the kernel or a tool said. answering: whether each API server answers now. processes:
-    the supervisor's last report; of a sandbox that crashed, none.
+    less_real: one line on the limits of this mode, empty for `root`. refused: more complete modes that this machine
+    forbids, each with the error of the kernel or a tool. answering: whether each API server answers now. processes:
+    the supervisor's latest report; empty for a crashed sandbox.
     """
 
     running: bool
@@ -30,7 +30,7 @@ class Status:
 
 
 def observe(layout: Layout) -> Status:
-    """Asks each API server, so it takes up to 2 s for each that does not answer."""
+    """Calls each API server; each one that does not answer takes 2 s."""
     sandbox = Sandbox.load(layout.root)
     if sandbox is None:
         return Status(running=False)
@@ -48,12 +48,12 @@ def observe(layout: Layout) -> Status:
 
 
 def less_real(mode: Mode, *, uid_range: bool) -> str:
-    """What is less real than with root, in one line for people; empty when nothing is."""
+    """The differences to a sandbox of root, in one line for people; empty when there are none."""
     if mode == "root":
         return ""
     if uid_range:
         return "rootless: users of Pods are this user's subordinate ids"
     return (
-        "rootless with one user: all Pods run as that user, so the proxy's traffic is told by a mark and not by its "
-        "user, and an application's own calls to port 15012 are not captured"
+        "rootless with one user: all Pods run as that user, so a mark and not a user identifies the proxy's traffic, "
+        "and an application's own calls to port 15012 are not captured"
     )

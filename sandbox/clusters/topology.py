@@ -1,4 +1,4 @@
-"""Which clusters a sandbox has: plain data, checked when it is made. Where each one lies, addresses.py computes."""
+"""The clusters of a sandbox: plain data, checked on construction. addresses.py computes their addresses."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def _link_name(name: str) -> str:
 class ClusterSpec(BaseModel, extra="forbid", frozen=True):
     """One cluster.
 
-    name: also its context, its network and part of its host name. role: exactly one is the control plane's, the
+    name: also its context, its network and part of its host name. role: exactly one cluster is the control plane's, the
     others are data planes. pods, services: IPv4 ranges; other clusters may have the same ones. zones: one node for
-    each entry, labelled with that zone; an entry may stand there twice. region: of all its nodes.
+    each entry, labelled with that zone; an entry may appear twice. region: of all its nodes.
     """
 
     name: Annotated[str, AfterValidator(_link_name)]
@@ -65,7 +65,7 @@ class Topology(BaseModel, extra="forbid", frozen=True):
 
     @classmethod
     def of(cls, clusters: int = 2) -> Topology:
-        """That many: `control-plane`, `data-plane`, `data-plane-2` and so on. Data planes have one Pod range."""
+        """That many: `control-plane`, `data-plane`, `data-plane-2` and so on. Data planes share a Pod range."""
         control_plane = ClusterSpec(
             name="control-plane",
             role="control-plane",
@@ -85,7 +85,7 @@ class Topology(BaseModel, extra="forbid", frozen=True):
         return self
 
     def begins_with(self, other: Topology) -> bool:
-        """Whether the other's clusters are the first of these, unchanged: then they have the same addresses here."""
+        """Whether this topology begins with the other's clusters, unchanged: then their addresses stay the same."""
         return self.clusters[: len(other.clusters)] == other.clusters
 
     def __str__(self) -> str:

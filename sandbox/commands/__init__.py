@@ -1,1 +1,1 @@
-"""What `make` and `python3 -m sandbox` can be asked for: a command's arguments, then a module for each that is more."""
+"""The commands of `make` and `python3 -m sandbox`: their arguments, and a module for each longer one."""

@@ -1,4 +1,4 @@
-"""`down`: ends what runs and removes what `up` made."""
+"""`down`: ends the sandbox and removes the files of `up`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import shutil
 from pathlib import Path
 
 from sandbox import clusters
-from sandbox.engine import deployment
+from sandbox.engine import controller, deployment
 from sandbox.errors import SandboxError
 from sandbox.jobs import processes_of
 from sandbox.progress import Progress
 
 
 def remove(state: Path, progress: Progress) -> None:
-    """Ends what runs and removes what `up` made. Finds nothing to do when there is nothing."""
+    """Ends the sandbox and removes the files of `up`. Does nothing without a sandbox."""
     with progress.step("remove the sandbox") as step:
         if not state.exists():
             step.skip(f"{state} does not exist")
             return
+        controller.remove(state)
         clusters.down(state)
         for path in deployment.files(state):
             if path.is_dir():
@@ -32,9 +33,9 @@ def remove(state: Path, progress: Progress) -> None:
             except OSError as error:
                 left = ", ".join(sorted(path.name for path in state.iterdir()))
                 raise SandboxError(
-                    f"{state} is not empty, so it was left.",
+                    f"{state} is not empty, so it stays.",
                     why=f"not made by the sandbox, or still in use: {left}",
-                    fix="look at it and remove it yourself.",
+                    fix="check its content and remove it yourself.",
                 ) from error
         running = processes_of(state)
         running.pop(os.getpid(), None)
@@ -42,6 +43,6 @@ def remove(state: Path, progress: Progress) -> None:
             raise SandboxError(
                 "Processes of the sandbox still run.",
                 why="\n".join(f"{pid}: {command[:100]}" for pid, command in running.items()),
-                fix="end them with `kill` and report this as a mistake of the sandbox's.",
+                fix="end them with `kill` and report this as a bug of the sandbox.",
             )
         step.result("no process and no file of it is left; the tool cache stays")

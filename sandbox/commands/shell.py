@@ -1,4 +1,4 @@
-"""`shell`: the user's own shell, or one command, with everything of the sandbox on PATH and in the environment."""
+"""`shell`: the user's own shell, or one command, with the sandbox's tools on PATH and its variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sandbox.errors import SandboxError
 from sandbox.program_environment import backend, pulumi_settings
 from sandbox.progress import Progress
 from sandbox.toolchain import ensure
-from sandbox.toolchain.catalogue import FOR_TYPESCRIPT, NAMES
+from sandbox.toolchain.catalogue import FOR_TESTS_ALONE, NAMES
 
 _HINT = "(mesh) "
 
@@ -30,8 +30,8 @@ def replace_process(state: Path, arguments: Sequence[str], progress: Progress) -
     sandbox = clusters.load(state)
     if sandbox is None:
         raise SandboxError(f"No sandbox runs in {state}.", fix="`make up` starts one.")
-    # Your Node.js stays the first on PATH: ours is for tests.
-    tools = ensure(set(NAMES) - FOR_TYPESCRIPT, progress=progress)
+    # The user's Node.js stays first on PATH: the sandbox's is for tests.
+    tools = ensure(set(NAMES) - FOR_TESTS_ALONE, progress=progress)
     own = {"KUBECONFIG": str(sandbox.kubeconfig), "HOSTED_MESH_STATE": str(state)}
     environment = dict(PulumiCli.of(tools, pulumi_settings(state) | own).environment)
     command = command_line(arguments, os.environ.get("SHELL", ""))
@@ -46,7 +46,7 @@ def replace_process(state: Path, arguments: Sequence[str], progress: Progress) -
 
 
 def _with_hint(shell: str, environment: dict[str, str], state: Path) -> list[str]:
-    """Arguments (and, in `environment`, variables) that make an interactive shell show where it is.
+    """Arguments (and, in `environment`, variables) for an interactive shell with the sandbox's prompt.
 
     bash reads a file of ours, which reads the user's first: a start-up file often sets prompt and PATH anew.
     """
@@ -64,7 +64,7 @@ def _with_hint(shell: str, environment: dict[str, str], state: Path) -> list[str
 
 
 def command_line(arguments: Sequence[str], shell: str) -> list[str]:
-    """What to run for the arguments of `shell`; `shell` is the user's $SHELL, possibly empty."""
+    """The command for the arguments of `shell`; `shell` is the user's $SHELL, possibly empty."""
     own = shell or "/bin/sh"
     if arguments and arguments[0] == "--":
         arguments = arguments[1:]

@@ -1,4 +1,4 @@
-"""`status`: what runs, in words."""
+"""`status`: the sandbox's state, in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sandbox.clusters import Status
 
 
 def describe(seen: Status, state: Path) -> str:
-    """What `status` says to people."""
+    """The output of `status` for people."""
     if not seen.running:
         return f"No sandbox runs in {state}. `make up` starts one."
     lines = [f"A sandbox runs in {state}, mode {seen.mode}, process {seen.pid}."]

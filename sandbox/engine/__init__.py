@@ -1,1 +1,1 @@
-"""The real Pulumi engine on the sandbox's clusters: its CLI, what it tells of a run, and the stack of `make up`."""
+"""The real Pulumi engine on the sandbox's clusters: its CLI, its event log, and the stack of `make up`."""

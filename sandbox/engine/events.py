@@ -1,4 +1,4 @@
-"""The Pulumi engine's event log: read while it grows, and made into notes, a summary, or an error for people."""
+"""The Pulumi engine's event log: read while it grows, as notes, a summary, or an error for people."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 Event = Mapping[str, Any]
 _MOST_ERRORS = 6  # shown; the rest is in the log
-# Said besides the error itself, and of no help.
+# Printed besides the error itself, without help for people.
 _NOISE = ("preview failed", "update failed", "update canceled", "resource plugin", "one or more errors occurred")
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What a run of the engine did, or a preview would do: numbers of resources, and the wall clock in seconds."""
+    """The result of a run or a preview: numbers of resources, and the wall clock in seconds."""
 
     create: int = 0
     update: int = 0
@@ -27,18 +27,18 @@ class Changes:
 
     @property
     def total(self) -> int:
-        """How many resources are touched; 0 means that there was nothing to do."""
+        """The number of touched resources; 0 means that the run had no changes."""
         return self.create + self.update + self.replace + self.delete
 
     def __str__(self) -> str:
         """One line: "55 created", or "0 changes (55 unchanged)"."""
         words = {"created": self.create, "updated": self.update, "replaced": self.replace, "deleted": self.delete}
-        said = ", ".join(f"{number} {word}" for word, number in words.items() if number) or "0 changes"
-        return f"{said} ({self.same} unchanged)" if self.same else said
+        text = ", ".join(f"{number} {word}" for word, number in words.items() if number) or "0 changes"
+        return f"{text} ({self.same} unchanged)" if self.same else text
 
 
 class EventLog:
-    """A file to which the engine appends one JSON object a line; a new phase (update after preview) starts afresh."""
+    """A file of the engine with one JSON object a line; a new phase (update after preview) starts afresh."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -46,7 +46,7 @@ class EventLog:
         self._offset = 0
 
     def new(self) -> Iterator[Event]:
-        """The events that were written since the last call; a line that is not finished waits for the next."""
+        """The events since the last call; an unfinished line waits for the next."""
         try:
             with self._path.open("rb") as file:
                 status = self._path.stat()
@@ -63,16 +63,16 @@ class EventLog:
 
 @dataclass
 class Story:
-    """What the events so far tell: notes for people, errors, and the numbers at the end."""
+    """The story of the events so far: notes for people, errors, and the numbers at the end."""
 
     phase: str
     finished: int = 0
     errors: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     changes: Changes = field(default_factory=Changes)
 
     def take(self, event: Event) -> str | None:
-        """Takes one event in; returns a note if it says something about what is going on now."""
+        """Takes one event in; returns a note if it starts a new activity."""
         if metadata := event.get("resourcePreEvent", {}).get("metadata"):
             if metadata["op"] != "same":
                 return f"{self.phase}, {self.finished} done: {metadata['op']} {short_name(metadata['urn'])}"
@@ -89,10 +89,10 @@ class Story:
         return None
 
     def reason(self) -> str:
-        """Why it failed: each error's first line, without the engine's noise; else the program's last words."""
+        """The reason of a failure: each error's first line, without noise; else the program's last words."""
         distinct = list(dict.fromkeys(self.errors))
         if not distinct:
-            return "\n".join(self.said[-_MOST_ERRORS:])
+            return "\n".join(self.messages[-_MOST_ERRORS:])
         rest = [f"and {len(distinct) - _MOST_ERRORS} more"] if len(distinct) > _MOST_ERRORS else []
         return "\n".join([*distinct[:_MOST_ERRORS], *rest])
 
@@ -107,20 +107,20 @@ class Story:
         if not text or severity == "debug":
             return
         if severity.startswith("info"):
-            self.said.append(text)
+            self.messages.append(text)
         if severity == "error" and not text.removeprefix("error: ").startswith(_NOISE):
             where = f"{short_name(event['urn'])}: " if event.get("urn") else ""
             self.errors.append(where + _first_line(text.removeprefix("error: ")))
 
 
 def short_name(urn: str) -> str:
-    """A URN for people: urn:pulumi:s::p::parent$kubernetes:apps/v1:Deployment::istiod is "Deployment istiod"."""
+    """A short name of a URN: urn:pulumi:s::p::parent$kubernetes:apps/v1:Deployment::istiod is "Deployment istiod"."""
     kind, _, name = urn.partition("::")[2].partition("::")[2].partition("::")
     return f"{kind.rpartition('$')[2].rpartition(':')[2]} {name}"
 
 
 def _first_line(text: str) -> str:
-    """The first line, or the last one of a Python traceback, which is where it says what happened."""
+    """The first line; of a Python traceback the last one, which has the exception."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     traceback = any(line.startswith("Traceback") for line in lines)
     return (lines[-1] if traceback else lines[0]) if lines else ""

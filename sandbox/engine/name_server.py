@@ -1,7 +1,7 @@
 """The operator's DNS server in the control plane's cluster: real CoreDNS with etcd, which answers for the mesh's zone.
 
-Nothing of the sandbox writes a name there: the DNS bridge of the deployed stack does, by external-dns. The sandbox's
-own name server, which all nodes and API servers ask, sends the zone's questions on to it.
+The sandbox writes no name there: the DNS bridge of the deployed stack does, by external-dns. All nodes and API servers
+use the sandbox's own name server, which forwards the zone's queries to this one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PATIENCE, _LOOK = 90.0, 0.2  # seconds
 
 
 def serve(sandbox: Sandbox) -> None:
-    """Writes its objects; does not wait until it answers. The second time nothing changes."""
+    """Writes the server's objects and returns at once. A second run changes nothing."""
     cluster = sandbox.control_plane
     config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.name)
     api = Client(config=config, field_manager="hosted-mesh-name-server", trust_env=False)
@@ -44,21 +44,21 @@ def manifests(address: str) -> str:
 
 
 def addresses(sandbox: Sandbox, network: str, host: str) -> list[str]:
-    """A name's addresses as it is answered in a network, by a cluster's name; none while there is no answer."""
+    """A name's addresses from a network's name server, by a cluster's name; none without an answer."""
     command: list[str | Path] = [sys.executable, "-I", _ASK, WAN_DNS, host]
-    asked = sandbox.run(network, command, capture_output=True, text=True, timeout=60)
-    found: list[list[str]] = json.loads(asked.stdout) if asked.returncode == 0 else [[]]
+    done = sandbox.run(network, command, capture_output=True, text=True, timeout=60)
+    found: list[list[str]] = json.loads(done.stdout) if done.returncode == 0 else [[]]
     return found[0]
 
 
 def wait(sandbox: Sandbox, hosts: Iterable[str], note: Callable[[str], None]) -> None:
-    """Returns when every host is answered in the data plane's network. Raises SandboxError."""
+    """Returns when the data plane's network has an address for every host. Raises SandboxError."""
     deadline = time.monotonic() + _PATIENCE
     for host in hosts:
         while not addresses(sandbox, sandbox.data_plane.name, host):
             if time.monotonic() > deadline:
                 raise SandboxError(
-                    f"{host} is not answered after {_PATIENCE:.0f} s.",
+                    f"{host} has no address after {_PATIENCE:.0f} s.",
                     why="the DNS bridge has not published it",
                     fix="look at DNSEndpoints, Leases and Pods in namespace hosted-mesh-dns (`make shell`).",
                 )

@@ -1,4 +1,4 @@
-"""The Pulumi CLI with everything that it and its plug-ins need, one command at a time."""
+"""The Pulumi CLI with the environment of it and its plug-ins, one command at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sandbox.plugins import selection
 from sandbox.program_environment import pulumi_home, with_tools
 from sandbox.toolchain import Tools
 
-# Settings of whoever calls us, which would lead the CLI to another stack, secret or service.
+# Settings of the caller that would select another stack, secret or service.
 _FOREIGN = (
     "PULUMI_ACCESS_TOKEN",
     "PULUMI_CONFIG",
@@ -26,7 +26,7 @@ _FOREIGN = (
 
 @dataclass(frozen=True)
 class PulumiCli:
-    """environment: all of it, this process's own included."""
+    """environment: complete, with this process's own variables."""
 
     program: Path
     environment: Mapping[str, str]
@@ -40,7 +40,7 @@ class PulumiCli:
         return cls(tools["pulumi"], own | logged | dict(settings) | dict(chosen.env))
 
     def command(self, *arguments: str | Path) -> list[str]:
-        """The words of a command that asks nothing and colours nothing."""
+        """The arguments of a command without prompts and colours."""
         return [str(self.program), "--non-interactive", "--color=never", *map(str, arguments)]
 
     def run(
@@ -49,17 +49,19 @@ class PulumiCli:
         cwd: Path = CHECKOUT,
         limit: float = 120,
         more: Mapping[str, str] = MappingProxyType({}),
+        text: str = "",
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end and captures what it prints. limit: in seconds. more: variables for the program.
+        """Runs a command to its end and captures its output. limit: in seconds. more: variables for the program.
+        text: its standard input.
 
-        Raises SandboxError beyond the limit; a command that fails is for the caller to judge.
+        Raises SandboxError beyond the limit. A failed command raises nothing: the caller reads the exit code.
         """
         try:
             return subprocess.run(
                 self.command(*arguments),
                 cwd=cwd,
                 env={**self.environment, **more},
-                stdin=subprocess.DEVNULL,
+                input=text,
                 capture_output=True,
                 text=True,
                 timeout=limit,

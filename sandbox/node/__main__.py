@@ -24,7 +24,7 @@ def main() -> int:
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     try:
         run_isolated()
-        from sandbox.node import node  # noqa: PLC0415 (the process that only waits need not load all of it)
+        from sandbox.node import node  # noqa: PLC0415 (the waiting process needs none of it)
 
         asyncio.run(node.run(settings))
     except (OSError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""The node's configuration file, written by whoever starts it."""
+"""The configuration file of a node."""
 
 from pathlib import Path
 

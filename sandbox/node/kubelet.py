@@ -1,4 +1,4 @@
-"""How kubelet is started: its configuration file, its command and its environment. Pure."""
+"""Kubelet's configuration file, command and environment. Pure."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ _NEVER_EVICT = ("memory.available", "nodefs.available", "nodefs.inodesFree", "im
 
 
 def configuration(config: NodeConfig, state: Path) -> dict[str, Any]:
-    """A KubeletConfiguration. state: the node's directory as it sees it."""
+    """A KubeletConfiguration. state: the node's directory, by its path inside the node."""
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -35,7 +35,7 @@ def configuration(config: NodeConfig, state: Path) -> dict[str, Any]:
         "containerRuntimeEndpoint": f"unix://{_cri(state)}",
         "podLogsDir": str(state / "logs"),
         "maxPods": 110,
-        # There need be no cgroups, and the machine's disk, swap and iptables are not the sandbox's to manage.
+        # Cgroups are optional, and the machine's disk, swap and iptables are not the sandbox's to manage.
         "cgroupsPerQOS": False,
         "enforceNodeAllocatable": [],
         "failCgroupV1": False,
@@ -46,7 +46,7 @@ def configuration(config: NodeConfig, state: Path) -> dict[str, Any]:
         "imageGCHighThresholdPercent": 100,
         "imageGCLowThresholdPercent": 99,
         "volumeStatsAggPeriod": "-1s",
-        # Sooner than by default, for whoever waits: a changed Secret in its volume, a container that has failed.
+        # Shorter than the defaults: a changed Secret in its volume, a failed container.
         "configMapAndSecretChangeDetectionStrategy": "Watch",
         "syncFrequency": "5s",
         "crashLoopBackOff": {"maxContainerRestartPeriod": "2s"},
@@ -61,7 +61,7 @@ def configuration(config: NodeConfig, state: Path) -> dict[str, Any]:
 
 
 def command(config: NodeConfig, state: Path) -> list[str]:
-    """Kubelet's program and flags; its configuration is expected in `configuration_file`."""
+    """Kubelet's program and flags; it reads its configuration from `configuration_file`."""
     flags = {
         "config": configuration_file(state),
         "kubeconfig": config.kubeconfig,
@@ -75,7 +75,7 @@ def command(config: NodeConfig, state: Path) -> list[str]:
 
 
 def environment(config: NodeConfig, state: Path, outside: Mapping[str, str]) -> dict[str, str]:
-    """What the container runtime in kubelet's program is told, besides what is there already (PATH)."""
+    """Settings of the container runtime in kubelet's program, besides present variables (PATH)."""
     return {
         **outside,
         "PYTHONPATH": str(CHECKOUT),
@@ -92,7 +92,7 @@ def configuration_file(state: Path) -> Path:
 
 
 def network_socket(state: Path) -> Path:
-    """Where the runtime asks for networks."""
+    """The socket where the runtime requests networks."""
     return state / "network.sock"
 
 

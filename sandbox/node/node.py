@@ -18,14 +18,14 @@ from sandbox.node.network.addresses import AddressPool
 from sandbox.node.network.daemon import Daemon
 from sandbox.node.network_policies.enforcer import Enforcer
 
-# Kubelet writes links into /var/log/containers, which is no setting. The node's directory is seen there too, in this
-# mount namespace alone: the paths of kubelet's sockets would be too long for the kernel (107 bytes) below many another.
+# Kubelet writes links into /var/log/containers, a fixed path. In this mount namespace the node's folder is there too:
+# paths of kubelet's sockets below a long state directory would exceed the kernel's limit (107 bytes).
 _LOG, _STATE = Path("/var/log"), Path("/var/log/node")
 _OF_BEFORE = ("kubelet", "logs", "rootfs")
 
 
 async def run(config: NodeConfig) -> None:
-    """Returns after SIGTERM or SIGINT, when kubelet has ended. Raises OSError, RuntimeError where it cannot go on."""
+    """Returns after SIGTERM or SIGINT, when kubelet has ended. Raises OSError, RuntimeError if the node cannot run."""
     _make_directories(config.state)
     kubelet.configuration_file(_STATE).write_text(json.dumps(kubelet.configuration(config, _STATE), indent=1))
     uplink = pod_network.Uplink(config.bridge, config.gateway)
@@ -47,14 +47,14 @@ async def run(config: NodeConfig) -> None:
         with suppress(ProcessLookupError):
             program.terminate()
     await ended
-    if not stopped.done():  # one of the others has failed: end, and be started again
+    if not stopped.done():  # another task has failed: end, and the supervisor restarts the node
         cause = enforcing.exception() if enforcing.done() else None
         raise RuntimeError(f"kubelet ended with {program.returncode}") from cause
     enforcing.cancel()
 
 
 def _make_directories(state: Path) -> None:
-    """What a node of before has left is removed: its processes and mounts ended with it (see isolation.py)."""
+    """Makes the directories, without a former node's files: its processes and mounts have ended (isolation.py)."""
     for name in _OF_BEFORE:
         with suppress(FileNotFoundError):
             shutil.rmtree(state / name)

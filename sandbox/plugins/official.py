@@ -1,4 +1,4 @@
-"""Pulumi's releases of the provider plug-ins: where they are, and getting them once where that is possible."""
+"""Pulumi's releases of the provider plug-ins: their locations, and one download where that is possible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sandbox.plugins import VERSIONS
 from sandbox.toolchain.on_path import is_compiled, parse_version
 
 _SITE: Final = "https://get.pulumi.com/releases/plugins/"
-_PROBE_SECONDS: Final = 3.0  # to learn that there is no way to the site
+_PROBE_SECONDS: Final = 3.0  # until the site counts as unreachable
 _INSTALL_SECONDS: Final = 120.0  # for each, once the site has answered
 _MARK: Final = "official-plugins-refused"
 
@@ -43,7 +43,7 @@ def _candidates(name: str, wanted: str, pulumi_home: Path) -> Iterator[Path]:
         for folder in sorted((home / "plugins").glob(f"resource-{name}-v*"), reverse=True):
             program = folder / executable(name)
             if may_have_links and program.is_symlink():
-                continue  # made by `link` for an earlier run, which may have been told otherwise
+                continue  # made by `link` for an earlier run, perhaps with another choice
             if fits(folder.name.rpartition("-v")[2], wanted) and is_official(program):
                 yield program.resolve()
     on_path = shutil.which(executable(name))
@@ -52,7 +52,7 @@ def _candidates(name: str, wanted: str, pulumi_home: Path) -> Iterator[Path]:
 
 
 def fits(version: str, wanted: str) -> bool:
-    """Whether the engine would take a plug-in of this version for the wanted one: same major, not older."""
+    """Whether the engine would accept a plug-in of this version for the wanted one: same major, not older."""
     have, want = parse_version(version), parse_version(wanted)
     return bool(have) and have[0] == want[0] and have >= want
 
@@ -63,8 +63,8 @@ def is_official(program: Path) -> bool:
 
 
 def _version_of(program: Path) -> str:
-    """What a plug-in says of itself over its protocol; "" when it does not answer."""
-    # Only here: nearly always there is no plug-in on PATH, and the protocol is slow to import.
+    """A plug-in's version by its protocol; "" without an answer."""
+    # Imported here: PATH rarely has a plug-in, and the protocol is slow to import.
     stubs = importlib.import_module("sandbox.plugins.protocol.stubs")
     with subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
@@ -84,9 +84,9 @@ def _version_of(program: Path) -> str:
 
 
 def download(pulumi: Path, pulumi_home: Path, *, again: bool) -> str:
-    """Installs the plug-ins into pulumi_home. Returns "" or why it cannot be done, which is remembered there.
+    """Installs the plug-ins into pulumi_home. Returns "" or the reason of the failure, and records it there.
 
-    again: try although it was refused before.
+    again: try in spite of a recorded failure.
     """
     mark = pulumi_home / _MARK
     if mark.exists() and not again:
@@ -100,7 +100,7 @@ def download(pulumi: Path, pulumi_home: Path, *, again: bool) -> str:
 
 
 def _probe() -> str:
-    """Why Pulumi's site cannot be reached; "" when it answered."""
+    """The reason why Pulumi's site is unreachable; "" when it answered."""
     url = f"{_SITE}pulumi-resource-random-v{VERSIONS['random']}-linux-amd64.tar.gz"
     try:
         with urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=_PROBE_SECONDS):  # noqa: S310
@@ -125,8 +125,8 @@ def _install(pulumi: Path, pulumi_home: Path) -> str:
 
 
 def link(name: str, program: Path, pulumi_home: Path) -> bool:
-    """Makes the engine find `program` in pulumi_home; False when an official plug-in is in the way. Links of other
-    runs to official ones, or to nothing, go: the engine would take a newer one's."""
+    """Makes the engine find `program` in pulumi_home; False when an official plug-in is in the way. Removes links of
+    other runs to official ones, or to missing files: the engine would take a newer one's."""
     folder = pulumi_home / "plugins" / f"resource-{name}-v{VERSIONS[name]}"
     target = folder / executable(name)
     for other in (pulumi_home / "plugins").glob(f"resource-{name}-v*/{target.name}"):
@@ -138,7 +138,7 @@ def link(name: str, program: Path, pulumi_home: Path) -> bool:
         if is_official(other) and not other.is_symlink():
             return False
     folder.mkdir(parents=True, exist_ok=True)
-    # Another run may do the same at this moment: a rename is there or not, never half.
+    # Another run may do the same at this moment: a rename is atomic.
     making = folder / f".{target.name}.{os.getpid()}"
     making.unlink(missing_ok=True)
     making.symlink_to(program)

@@ -1,4 +1,4 @@
-"""Which provider plug-ins the engine gets: Pulumi's releases where they can be had, else what can be had without."""
+"""The choice of the engine's provider plug-ins: Pulumi's releases where they are available, else replacements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STANDINS: Final = Path(__file__).resolve().parent / "bin"
 
 @dataclass(frozen=True)
 class PluginSet:
-    """What the engine needs to find the plug-ins. path: to be put first on PATH. summary: one line for people."""
+    """The engine's way to the plug-ins. path: comes first on PATH. summary: one line for people."""
 
     kind: Kind
     path: tuple[Path, ...]
@@ -32,12 +32,12 @@ class PluginSet:
 
 
 def select(tools: Tools, pulumi_home: Path) -> PluginSet:
-    """Chooses the plug-ins and puts them where the engine looks, in `pulumi_home`, which becomes PULUMI_HOME.
+    """Chooses the plug-ins and puts them into `pulumi_home`, which becomes PULUMI_HOME.
 
-    $HOSTED_MESH_PLUGINS: "official" for Pulumi's releases of all three (an error where they cannot be had), or
+    $HOSTED_MESH_PLUGINS: "official" for Pulumi's releases of all three (an error where they are unavailable), or
     "standin" for its kubernetes plug-in out of the tools and stand-ins for tls and random; unset: the releases if they
-    are here or can be downloaded. That a download was refused is remembered in pulumi_home, so that only the first run
-    pays for the attempt, a few seconds at most. Raises SandboxError.
+    are here or can be downloaded. pulumi_home records a failed download, so that only the first run pays for the
+    attempt, a few seconds at most. Raises SandboxError.
     """
     wanted = os.environ.get(_VARIABLE, "")
     if wanted not in ("", "official", "standin"):
@@ -62,40 +62,40 @@ def select(tools: Tools, pulumi_home: Path) -> PluginSet:
             "Pulumi's releases of the provider plug-ins are not installed and cannot be downloaded.",
             why=refusal,
             fix=f"install them with `pulumi plugin install resource <name> <version>`, or unset {_VARIABLE} to run "
-            "with what can be had without.",
+            "with the replacements.",
         )
     programs = {name: _STANDINS / official.executable(name) for name in VERSIONS if name != "kubernetes"}
     programs["kubernetes"] = tools[official.executable("kubernetes")]
-    # Not the refusal itself, which is long: $HOSTED_MESH_PLUGINS=official tries again and shows it.
-    reason = "as asked for" if wanted else "Pulumi's releases are not here and cannot be downloaded"
+    # Without the long error: $HOSTED_MESH_PLUGINS=official tries again and shows it.
+    reason = "as set in the environment" if wanted else "Pulumi's releases are not here and cannot be downloaded"
     summary = f"provider plug-ins: Pulumi's own for kubernetes, stand-ins for tls and random ({reason})"
     return _set("standin", programs, pulumi_home, summary)
 
 
 def _set(kind: Kind, programs: Mapping[str, Path], pulumi_home: Path, summary: str) -> PluginSet:
-    """Links the programs into pulumi_home's plug-in folder, where the engine looks without a word.
+    """Links the programs into pulumi_home's plug-in folder, where the engine finds them without a warning.
 
-    Something else of the same name on PATH, or in that folder, would win over a link; then the chosen programs go
-    first on PATH instead, and the engine says in every preview that it takes them from there.
+    Another program of the same name on PATH, or in that folder, would win over a link. Then the chosen programs come
+    first on PATH instead, and the engine prints a warning about them in every preview.
     """
     in_sight = all(_is_linked(name, program, kind, pulumi_home) for name, program in programs.items())
     path = () if in_sight else tuple(dict.fromkeys(program.parent for program in programs.values()))
     env = {
         "PULUMI_HOME": str(pulumi_home),
-        # Whatever is missing is an error at once, not a download that hangs where there is no way out.
+        # A missing plug-in is then an error at once, not a download that hangs without a network.
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "HOSTED_MESH_PYTHON": os.environ.get("HOSTED_MESH_PYTHON") or sys.executable,
-        # Two checkouts may share pulumi_home; whosever link it is, each runs its own stand-ins.
+        # Two checkouts may share pulumi_home; each runs its own stand-ins, not those of the link's owner.
         "HOSTED_MESH_CHECKOUT": str(CHECKOUT),
     }
     return PluginSet(kind, path, env, summary)
 
 
 def _is_linked(name: str, program: Path, kind: Kind, pulumi_home: Path) -> bool:
-    """Links the program; False when something else would be used all the same, or the folder is not ours to link in."""
+    """Links the program; False when the engine would use another one anyway, or the folder belongs to the user."""
     if kind == "standin" and not _is_ours(pulumi_home):
-        return False  # A stand-in there would pass for the real thing in the person's other projects.
+        return False  # A stand-in there would replace the real plug-in in the user's other projects.
     on_path = shutil.which(official.executable(name))
     if on_path is not None and Path(on_path).resolve() != program.resolve():
         return False
@@ -103,7 +103,7 @@ def _is_linked(name: str, program: Path, kind: Kind, pulumi_home: Path) -> bool:
 
 
 def _is_ours(pulumi_home: Path) -> bool:
-    """Whether the folder is the sandbox's, not the person's own. In the sandbox's shell $PULUMI_HOME is ours too."""
+    """Whether the folder is the sandbox's, not the user's. In the sandbox's shell $PULUMI_HOME is the sandbox's too."""
     theirs = (Path.home() / ".pulumi", Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi"))
     in_cache = pulumi_home.resolve().is_relative_to(cache_dir().resolve())
     return in_cache or pulumi_home.resolve() not in [path.resolve() for path in theirs]
@@ -112,9 +112,9 @@ def _is_ours(pulumi_home: Path) -> bool:
 def _switch_off_log(pulumi_home: Path) -> None:
     """Keeps the engine from logging every property of every call, compressed and encrypted, into `pulumi_home`/logs.
 
-    It has no option for that. It goes without the log when it cannot make the folder, which is seen to below: with
+    The engine has no option for that. It skips the log when it cannot make the folder, so a file takes its place. With
     Istio's definitions in a stack the log was two thirds of a preview's processor time (4.0 s instead of 13.7 s).
-    Errors are printed all the same, and `pulumi --logtostderr -v=9` shows everything when somebody wants to see it.
+    Errors are printed all the same, and `pulumi --logtostderr -v=9` shows everything when you need it.
     """
     logs = pulumi_home / "logs"
     if logs.is_dir():

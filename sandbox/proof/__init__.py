@@ -1,7 +1,7 @@
-"""The proof: what a running sandbox was just seen to do, one row per claim.
+"""The proof: observations of a running sandbox, one row per claim.
 
-A row gets its tick only from an observation made in this run; a check that cannot observe what it claims, for
-whatever reason, loses its tick and says why. Entry functions: `run` and `render`.
+A row gets its tick only from an observation made in this run. A check that cannot observe its claim, for any reason,
+loses its tick and reports the reason. Entry functions: `run` and `render`.
 """
 
 from sandbox.proof.table import Check, Observation, render, run

@@ -1,5 +1,5 @@
-"""Claim: from the data plane's network, the control plane's API server cannot be reached, and of istiod only the
-exposed ports, and these by nobody outside the mesh's source ranges."""
+"""Claim: the data plane's network cannot reach the control plane's API server, and of istiod only the exposed ports.
+Addresses outside of the mesh's source ranges cannot reach even these."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ CLUSTER_PORTS = (API_PORT, KUBELET_PORT, ETCD_PORT)
 DNS = "53/udp"
 ROOT, PROXY_USER = "0", "1337"
 OUTSIDER = WAN_ROUTER
-"""An address that belongs to no cluster, so no mesh has it in its source ranges: the network between them."""
+"""An address of no cluster, so it is in no mesh's source ranges: the network between clusters."""
 
 
 def observe(deployed: Deployed) -> str:
     """Tries every address and port from the data plane's node, from inside a Pod there, and from an outsider.
 
-    A closed port proves something only if the target is alive, so what must be closed is first seen to be open from the
-    control plane's own network.
+    A closed port proves something only if the target is alive. So each port that must be closed is first seen open from
+    the control plane's own network.
     """
     pod = istiod.live_pod(deployed)
     addresses = exposed_addresses(deployed)
@@ -35,7 +35,7 @@ def observe(deployed: Deployed) -> str:
     outside_of_ranges(deployed)
     exposed = exposed_targets(deployed, addresses)
     closed = {*private_targets(deployed, pod), *outside_targets(deployed, addresses)} - exposed
-    # Of an injected Pod's users only the proxy's own gets past the proxy, which would accept any connection itself.
+    # Of an injected Pod's users only the proxy's own bypasses the proxy, which would accept any connection itself.
     caller = deployed.program_of(workloads.ready_pod(deployed, workloads.CALLER), AGENT)
     targets = (*exposed, *closed)
     node, inside, outsider = at_once(
@@ -53,13 +53,13 @@ def observe(deployed: Deployed) -> str:
 
 
 def at_once(*looks: Callable[[], dict[str, str]]) -> list[dict[str, str]]:
-    """The answers of several places, which are asked together: each waits out the time of what does not answer."""
+    """The answers of several places, requested in parallel: each waits for the time-outs of closed ports."""
     with ThreadPoolExecutor() as pool:
         return [one.result() for one in [pool.submit(look) for look in looks]]
 
 
 def check(place: str, answers: dict[str, str], *, opened: Iterable[str], closed: Iterable[str]) -> None:
-    """Raises NotObserved unless from this place what is to be open is open, and nothing else."""
+    """Raises NotObserved unless exactly the expected targets are open from this place."""
     leaks = sorted(target for target in closed if answers[target] == "open")
     if leaks:
         raise NotObserved(f"{place} reaches {', '.join(leaks)}")
@@ -69,7 +69,7 @@ def check(place: str, answers: dict[str, str], *, opened: Iterable[str], closed:
 
 
 def alive(deployed: Deployed, pod: PodModel) -> set[str]:
-    """What answers in the control plane's own network. Raises NotObserved when something of it is dead."""
+    """The open targets in the control plane's own network. Raises NotObserved when one of them is dead."""
     control_plane = deployed.sandbox.control_plane
     own = (f"127.0.0.1:{ETCD_PORT}", f"{control_plane.addresses.dns_address}:{DNS}")
     targets = [*private_targets(deployed, pod), *own]
@@ -82,7 +82,7 @@ def alive(deployed: Deployed, pod: PodModel) -> set[str]:
 
 
 def outside_of_ranges(deployed: Deployed) -> None:
-    """Raises NotObserved unless each exposed Service has source ranges, and the outsider is in none."""
+    """Raises NotObserved unless each exposed Service has source ranges, and none contains the outsider."""
     for service in deployed.control_plane.list(Service, namespace=deployed.mesh.namespace):
         if service.spec and service.spec.type == "LoadBalancer":
             ranges = service.spec.loadBalancerSourceRanges or []
@@ -98,7 +98,7 @@ def exposed_targets(deployed: Deployed, addresses: Iterable[str]) -> set[str]:
 
 
 def private_targets(deployed: Deployed, pod: PodModel) -> list[str]:
-    """What lives in the control plane's network: its API server, its kubelet, every port of istiod's Pod."""
+    """The targets in the control plane's network: its API server, its kubelet, every port of istiod's Pod."""
     assert pod.status is not None
     control_plane = deployed.sandbox.control_plane.addresses
     node = [f"{control_plane.gateway}:{API_PORT}", f"{control_plane.wan_address}:{KUBELET_PORT}"]
@@ -106,7 +106,7 @@ def private_targets(deployed: Deployed, pod: PodModel) -> list[str]:
 
 
 def outside_targets(deployed: Deployed, addresses: Iterable[str]) -> list[str]:
-    """The same by addresses that the networks share: the nodes, the load balancers, ClusterIPs, node ports."""
+    """The same by shared addresses of the networks: nodes, load balancers, ClusterIPs, node ports."""
     control_plane = deployed.sandbox.control_plane.addresses
     ports = [*CLUSTER_PORTS, *ISTIOD_PORTS, 53, DNS]
     targets = [f"{node.address}:{port}" for node in control_plane.nodes for port in ports]
@@ -114,14 +114,14 @@ def outside_targets(deployed: Deployed, addresses: Iterable[str]) -> list[str]:
     own = {one.spec.clusterIP for one in deployed.data_plane.list(Service, namespace="*") if one.spec}
     for service in deployed.control_plane.list(Service, namespace="*"):
         assert service.spec is not None
-        # The data plane may have a Service of its own at the same address; then an answer would say nothing.
+        # The data plane may have a Service of its own at the same address; an answer would then prove nothing.
         if service.spec.clusterIP not in (None, "", "None", *own):
             targets += [f"{service.spec.clusterIP}:{_port(one.port, one.protocol)}" for one in service.spec.ports or []]
     return [*targets, *node_ports(deployed)]
 
 
 def node_ports(deployed: Deployed) -> list[str]:
-    """Every port that a Service of the control plane's cluster has on its nodes."""
+    """Every node port of the control plane's cluster."""
     return [
         f"{node.address}:{_port(port.nodePort, port.protocol)}"
         for service in deployed.control_plane.list(Service, namespace="*")

@@ -1,4 +1,4 @@
-"""What the checks look at: two clusters, the mesh's public facts, and ways to act from inside a Pod's network."""
+"""The checks' view: two clusters, the mesh's public facts, and ways to act inside a Pod's network."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 class NotObserved(Exception):
-    """The claim was not seen to hold; the message says what was seen instead and what to look at."""
+    """The claim was not seen to hold; the message has the observation and a place to look at."""
 
 
 @dataclass(frozen=True)
 class MeshFacts:
-    """Public facts of the deployed mesh, as the stack's outputs give them."""
+    """Public facts of the deployed mesh, from the stack's outputs."""
 
     name: str
     namespace: str  # of istiod on the control plane, of the mesh's objects on the data plane
-    host: str  # the name under which the data plane reaches istiod
+    host: str  # istiod's name for the data plane
     xds_port: int
     webhook_port: int
     trust_domain: str
     root_certificate: str  # PEM
-    injection_labels: Mapping[str, str]  # on a namespace whose Pods get sidecars
+    injection_labels: Mapping[str, str]  # on a namespace of Pods that get sidecars
 
     @classmethod
     def of(cls, outputs: Mapping[str, Any]) -> MeshFacts:
@@ -67,18 +67,18 @@ class MeshFacts:
 
 @dataclass(frozen=True)
 class Deployed:
-    """Everything that a check may use."""
+    """The resources of a check."""
 
     sandbox: Sandbox
     tools: Tools
     mesh: MeshFacts
     engine_states: Callable[[], Sequence[Mapping[str, Any]]]  # of the mesh's stacks, with their secrets in plain text
-    gateways: Callable[[], Iterable[tuple[str, str]]]  # namespace and name of those that the document asks for
-    patience: float = 90  # seconds until a sample workload that is not there, or not ready, is given up
+    gateways: Callable[[], Iterable[tuple[str, str]]]  # namespace and name of those in the document
+    patience: float = 90  # seconds to wait for a ready sample workload
 
     @classmethod
     def of(cls, sandbox: Sandbox, tools: Tools) -> Deployed:
-        """The mesh that `make up` deployed."""
+        """The mesh of `make up`."""
         mesh = MeshFacts.of(deployment.outputs(sandbox, tools))
         return cls(
             sandbox,
@@ -106,9 +106,9 @@ class Deployed:
         return found[0]
 
     def read(self, path: Path) -> bytes:
-        """A file of a Pod's process, whose user need not be this one: it may be a subordinate of this user's.
+        """A file of a Pod's process, possibly of another user: it may be a subordinate user of this one.
 
-        The sandbox's own root may read it: this user, once in the sandbox's user namespace. Raises OSError.
+        The sandbox's own root may read it: this user, inside the sandbox's user namespace. Raises OSError.
         """
         if self.sandbox.mode == "root":
             return path.read_bytes()
@@ -125,7 +125,7 @@ class Deployed:
         return done.stdout
 
     def is_program(self, process: Process, tool: str) -> bool:
-        """Whether the kernel says that a process runs this very tool: the same file, whatever its name is there."""
+        """Whether the kernel's link of a process leads to this very tool: the same file, under any name."""
         path = f"/proc/{process.pid}/exe"
         file = self.tools[tool].resolve(strict=True).stat()
         if self.sandbox.mode == "root":
@@ -138,18 +138,18 @@ class Deployed:
         return done.stdout.split() == [str(file.st_dev), str(file.st_ino)]
 
     def in_network_of(self, process: Process, script: str, *args: str) -> Any:
-        """Runs one of our small programs in the network namespace of a Pod's process; returns its JSON answer."""
+        """Runs a program of this package in the network namespace of a Pod's process; returns its JSON answer."""
         return _json_of(
             subprocess.run([*self.enter(process), *_script(script, *args)], capture_output=True, timeout=60)
         )
 
     def enter(self, process: Process) -> list[str]:
-        """The command prefix that `in_network_of` uses, for callers that need Popen."""
+        """The command prefix of `in_network_of`, for callers that need Popen."""
         enter = ["nsenter", f"--target={process.pid}"] if self.sandbox.mode == "root" else _as_root(process.pid)
         return [*enter, "--net"]
 
     def of_proxy(self, process: Process, path: str) -> str:
-        """A page of the proxy beside a Pod's process, which it shows in the Pod's network alone."""
+        """A page of the proxy beside a Pod's process, available in the Pod's network only."""
         return str(self.in_network_of(process, "http_get.py", f"http://127.0.0.1:15000{path}")["body"])
 
     def in_network(self, network: str, script: str, *args: str) -> Any:
@@ -160,7 +160,7 @@ class Deployed:
     def without_firewall(self) -> Iterator[None]:
         """The control plane's network without the sandbox's own rules, and routed to all others: for some moments.
 
-        A run that is killed in between leaves it so, which the next proof's boundary then says.
+        A run killed in between leaves it so; the next proof's boundary check then fails.
         """
         cluster = self.sandbox.control_plane
         own = cluster.addresses
@@ -181,18 +181,18 @@ class Deployed:
 
 
 def _as_root(pid: int) -> list[str]:
-    """What makes a command root in the user namespace of a process of a rootless sandbox."""
+    """The command prefix for root in the user namespace of a rootless sandbox's process."""
     return ["nsenter", f"--target={pid}", "--user", "--preserve-credentials"]
 
 
 def client_of(cluster: Cluster) -> Client:
-    """Reads end later than a webhook's call by the API server (at most 30 s), which then says what it waited for."""
+    """Reads end later than a webhook's call by the API server (at most 30 s), which then reports the webhook."""
     config = KubeConfig.from_file(cluster.kubeconfig).get(context_name=cluster.name)
     return Client(config=config, field_manager="hosted-mesh-proof", trust_env=False, timeout=httpx2.Timeout(40))
 
 
 def eventually(look: Callable[[], T], *, seconds: float, every: float = 0.25) -> T:
-    """Looks again until `look` no longer raises NotObserved; after `seconds` its last reason stands."""
+    """Calls `look` until it no longer raises NotObserved; after `seconds` its latest reason stands."""
     deadline = time.monotonic() + seconds
     while True:
         try:

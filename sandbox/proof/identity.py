@@ -1,4 +1,4 @@
-"""Claim: the sample workloads got certificates and configuration from istiod over mTLS, at the exposed address."""
+"""Claim: the sample workloads have certificates and configuration from istiod over mTLS, at the exposed address."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def _one(deployed: Deployed, name: str, pod: PodModel, addresses: set[str]) -> s
         if not any(address in addresses and port == deployed.mesh.xds_port for address, port in process.established()):
             raise NotObserved(f"{name}: its agent has no connection to istiod's exposed address")
 
-    # A proxy whose istiod has just been replaced may take half a minute to connect again.
+    # A proxy may take half a minute to connect again after istiod was replaced.
     eventually(connected, seconds=45)
     return f"{spiffe} with {listeners} listeners"
 
 
 def seen_in(dump: dict[str, Any], spiffe: str, root_pem: str) -> int:
-    """How many listeners istiod gave to the proxy whose configuration this is. Raises NotObserved without any, and
-    unless its certificate is for this name and of this root."""
+    """The number of listeners from istiod in a proxy's configuration. Raises NotObserved without any, and unless the
+    proxy's certificate is for this name and of this root."""
     check_chain(_chain(dump), root_pem, spiffe)
     sections = _sections(dump, "ListenersConfigDump")
     listeners = [entry for section in sections for entry in section.get("dynamic_listeners", [])]
@@ -81,7 +81,7 @@ def _chain(dump: dict[str, Any]) -> list[x509.Certificate]:
 
 
 def check_chain(chain: Sequence[x509.Certificate], root_pem: str, spiffe: str) -> None:
-    """Raises NotObserved unless the first certificate is for this name alone and the chain leads to this root now."""
+    """Raises NotObserved unless the first certificate is for this name alone and the chain leads to this root."""
     leaf, root = chain[0], x509.load_pem_x509_certificate(root_pem.encode())
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     if list(names) != [x509.UniformResourceIdentifier(spiffe)]:

@@ -1,4 +1,4 @@
-"""Claim: istiod is ready in the control plane's cluster, started from the live Pod that the Deployment made."""
+"""Claim: istiod is ready in the control plane's cluster, started from the live Pod of the Deployment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sandbox.proof.pod_values import Data, expanded, values
 from sandbox.proof.processes import Process
 
 PROGRAM = "pilot-discovery"
-IMAGE = "pilot"  # Istio's name for the image whose program that is
+IMAGE = "pilot"  # Istio's name of that program's image
 CONTAINER = "discovery"
 KUBERNETES_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 (a path)
 
@@ -42,7 +42,7 @@ def live_pod(deployed: Deployed) -> PodModel:
 
 
 def log(deployed: Deployed, *, lines: int = 500) -> str:
-    """The last lines that each Pod of istiod has written."""
+    """The latest log lines of each Pod of istiod."""
     pods = deployed.control_plane.list(Pod, namespace=deployed.mesh.namespace, labels={"app": "istiod"})
     found: list[str] = []
     for pod in pods:
@@ -63,7 +63,7 @@ def observe(deployed: Deployed) -> str:
     if image_name(container.image or "") != IMAGE:
         raise NotObserved(f"the Pod's image is {container.image}, which is not Istio's {IMAGE}")
     if not deployed.is_program(process, PROGRAM):
-        raise NotObserved(f"process {process.pid} does not run the program {PROGRAM}, whatever it is called there")
+        raise NotObserved(f"process {process.pid} does not run the program {PROGRAM}, under any name")
     different = differences(container, process, resolved(deployed, pod, container))
     if different:
         raise NotObserved(f"the process differs from its Pod: {'; '.join(different)}")
@@ -80,7 +80,7 @@ def image_name(reference: str) -> str:
 
 
 def resolved(deployed: Deployed, pod: PodModel, container: Container) -> dict[str, str]:
-    """What each variable of the container has to be, in the Pod as it runs."""
+    """The required value of each variable of the container, by the running Pod."""
     objects = {
         "configMapKeyRef": lambda name: _data(deployed, ConfigMap, name),
         "secretKeyRef": lambda name: _data(deployed, Secret, name),
@@ -89,7 +89,7 @@ def resolved(deployed: Deployed, pod: PodModel, container: Container) -> dict[st
 
 
 def differences(container: Container, process: Process, variables: Mapping[str, str]) -> list[str]:
-    """What of the container's arguments, variables and mounts the process does not have. variables: resolved."""
+    """The container's arguments, variables and mounts that the process lacks. variables: resolved."""
     found = []
     arguments = [expanded(one, variables) for one in container.args or []]
     if list(process.argv[1:]) != arguments:
@@ -118,7 +118,7 @@ def _data(deployed: Deployed, kind: type[ConfigMap] | type[Secret], name: str) -
 
 
 def _real(path: str) -> str:
-    """/var/run is a link to /run on every current distribution; the kernel tells the target."""
+    """/var/run is a link to /run on every current distribution; the kernel reports the link's target."""
     return path.replace("/var/run/", "/run/", 1) if path.startswith("/var/run/") else path
 
 

@@ -1,4 +1,4 @@
-"""Claim: nothing of the control plane's runs in the data plane but sidecars and gateways."""
+"""Claim: of the control plane only sidecars and gateways run in the data plane."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SAMPLES: frozenset[Name] = frozenset((workloads.NAMESPACE, name) for name in (wo
 def none_of_the_control_planes(deployed: Deployed) -> str:
     """Lists every Pod of the data plane; the sample workloads must be among them, or the listing proves nothing.
 
-    Nobody else uses this cluster. So whatever is there besides the samples and the gateways that the document asks for
-    came from the control plane's side, whatever its image, labels or namespace say.
+    This cluster has no other users. So all Pods besides the samples and the document's gateways come from the control
+    plane's side, regardless of image, labels and namespace.
     """
-    # Pods first: the owners of one that is made in between are still listed.
+    # Pods first: owners made in between are then in the second list.
     pods = list(deployed.data_plane.list(Pod, namespace="*"))
     sets = list(deployed.data_plane.list(ReplicaSet, namespace="*"))
     deployments = list(deployed.data_plane.list(Deployment, namespace="*"))

@@ -1,11 +1,11 @@
-"""Claim: with nothing before it, istiod is still reached by those alone who may, on those ports alone.
+"""Claim: without the sandbox's firewall, istiod is still open to its allowed callers only, on the exposed ports only.
 
-The networks here are apart by rules of the sandbox, as nobody else's need be. So these rules are taken away and the
-control plane's network is routed to everybody's; what then refuses is made by the mesh's own objects, the exposed
+Rules of the sandbox separate the networks here; other environments may have no such rules. So these rules are removed
+and the control plane's network is routed to all others. The refusals then come from the mesh's own objects: the exposed
 Service's source ranges and the NetworkPolicy.
 
-Not claimed: source ranges hold at the load balancer. Who is routed to Pods or ClusterIPs can call the exposed ports
-there, which ask for a certificate or a token. The cluster's own API server and kubelet are guarded by who runs it.
+Not claimed: source ranges hold at the load balancer. A caller with a route to Pods or ClusterIPs can call the exposed
+ports there, which require a certificate or a token. The cluster's operator guards its own API server and kubelet.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sandbox.proof.identity import exposed_addresses
 def observe(deployed: Deployed) -> str:
     """Tries istiod's Pod from the data plane's node, and from an outsider the exposed addresses and the node ports.
 
-    The Pod's own exposed ports have to answer to both, or the way there was not open and nothing is proven.
+    The Pod's own exposed ports must answer to both. Otherwise the way there was not open, and nothing is proven.
     """
     pod = istiod.live_pod(deployed)
     assert pod.status is not None
@@ -29,7 +29,7 @@ def observe(deployed: Deployed) -> str:
     through = {f"{pod.status.podIP}:{port}" for port in ports}
     others = {f"{pod.status.podIP}:{port}" for port in boundary.ISTIOD_PORTS} & living - through
     if not others:
-        raise NotObserved("istiod has no other port that answers, so nothing shows that the NetworkPolicy refuses any")
+        raise NotObserved("istiod has no other port that answers, so no port shows that the NetworkPolicy refuses any")
     exposed = boundary.exposed_targets(deployed, exposed_addresses(deployed))
     node_ports = set(boundary.node_ports(deployed))
     data_plane = deployed.sandbox.data_plane.name

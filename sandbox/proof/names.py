@@ -1,4 +1,4 @@
-"""Claim: istiod's name is in the DNS because the bridge publishes it, and for no other reason."""
+"""Claim: DNS has istiod's name because the bridge publishes it, and for no other reason."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ DNSEndpoint = create_namespaced_resource("externaldns.k8s.io", "v1alpha1", "DNSE
 
 
 def observe(deployed: Deployed) -> str:
-    """The name leads to istiod's load balancer for the data plane's node and for a Pod there; the bridge's own object
-    says so too, and that it is published; who publishes it lives, and the sandbox has no record of the name."""
+    """The name leads to istiod's load balancer for the data plane's node and for a Pod there. The bridge's own object
+    reports the same, and that it is published; its publisher is alive; the sandbox has no record of the name."""
     host, addresses = deployed.mesh.host, sorted(exposed_addresses(deployed))
     if host in dns.recorded(Layout(deployed.sandbox.state).dns):
-        raise NotObserved(f"the sandbox itself answers for {host}, so nothing is seen of the bridge")
+        raise NotObserved(f"the sandbox itself answers for {host}, so the bridge's answer is hidden")
     caller = deployed.program_of(workloads.ready_pod(deployed, workloads.CALLER), AGENT)
     data_plane = deployed.sandbox.data_plane
     answers = {
         "the data plane's node": deployed.in_network(data_plane.name, "ask_addresses.py", WAN_DNS, host),
         "a Pod there": deployed.in_network_of(caller, "ask_addresses.py", data_plane.addresses.dns_address, host),
     }
-    for who, (told,) in answers.items():
-        if sorted(told) != addresses:
-            raise NotObserved(f"{host} is {', '.join(told) or 'not answered'} for {who}, not {', '.join(addresses)}")
+    for place, (seen,) in answers.items():
+        if sorted(seen) != addresses:
+            raise NotObserved(f"{host} is {', '.join(seen) or 'not answered'} for {place}, not {', '.join(addresses)}")
 
     def found() -> str:
         return published(deployed.control_plane.list(DNSEndpoint, namespace=NAMESPACE), host, addresses)
@@ -51,7 +51,7 @@ def observe(deployed: Deployed) -> str:
 
 
 def published(endpoints: Iterable[Mapping[str, Any]], host: str, addresses: list[str]) -> str:
-    """Name of the DNSEndpoint that has the host, with these targets. Raises NotObserved unless it says it is there."""
+    """Name of the DNSEndpoint with the host and these targets. Raises NotObserved unless it is published."""
     for one in endpoints:
         for record in one.get("spec", {}).get("endpoints") or []:
             if record["dnsName"] == host and sorted(record["targets"]) == addresses:
@@ -64,24 +64,24 @@ def published(endpoints: Iterable[Mapping[str, Any]], host: str, addresses: list
 
 
 def holder(leases: Iterable[LeaseModel], now: datetime) -> str:
-    """The Pod that holds the publisher's Lease at this time. Raises NotObserved."""
+    """The Pod that now holds the publisher's Lease. Raises NotObserved."""
     for lease in leases:
         spec = lease.spec
         if spec and spec.holderIdentity and spec.renewTime:
             age = (now - spec.renewTime).total_seconds()
             if age > (spec.leaseDurationSeconds or 0):
-                raise NotObserved(f"nobody publishes: {spec.holderIdentity} has not renewed its Lease for {age:.0f} s")
+                raise NotObserved(f"no live publisher: {spec.holderIdentity} has not renewed its Lease for {age:.0f} s")
             return spec.holderIdentity
-    raise NotObserved(f"nobody publishes: no Lease in {NAMESPACE} is held")
+    raise NotObserved(f"no live publisher: no Lease in {NAMESPACE} is held")
 
 
 def _publisher(deployed: Deployed) -> str:
-    """The Pod that writes to the DNS server: it holds its Lease now, and its programs run."""
+    """The Pod that writes to the DNS server: it holds its Lease, and its programs run."""
     found = holder(deployed.control_plane.list(Lease, namespace=NAMESPACE), datetime.now(UTC))
     pods = {one.metadata.name for one in deployed.control_plane.list(Pod, namespace=NAMESPACE) if one.metadata}
     running = find(PROGRAM, {"HOSTNAME": found}, deployed.read)
     if found not in pods or not running:
-        raise NotObserved(f"nobody publishes: {found} holds the Lease, and no {PROGRAM} of it runs")
+        raise NotObserved(f"no live publisher: {found} holds the Lease, and no {PROGRAM} of it runs")
     if not all(deployed.is_program(one, PROGRAM) for one in running):
-        raise NotObserved(f"what runs in {found} is called {PROGRAM} and is not")
+        raise NotObserved(f"a program in {found} has the name {PROGRAM} and is another one")
     return f"Pod {found}, which holds the Lease,"

@@ -1,6 +1,6 @@
-"""What the variables and arguments of a container have to be, by its Pod's own object. Pure.
+"""The required variables and arguments of a container, by its Pod's own object. Pure.
 
-Not the node's own code for it: two that agree say more than one that agrees with itself.
+It shares no code with the node: only then does agreement prove something.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _KEYED = re.compile(r"metadata\.(annotations|labels)\['(.+)'\]")
 
 
 def values(pod: PodModel, container: Container, objects: Mapping[str, Callable[[str], Data]]) -> dict[str, str]:
-    """The value of each variable; optional references that lead nowhere are left out.
+    """The value of each variable, without optional references to missing objects.
 
-    objects: for "configMapKeyRef" and "secretKeyRef" a function that gives an object's data by its name. Raises
-    NotObserved for a source that is not known here: a value that is not compared proves nothing.
+    objects: for "configMapKeyRef" and "secretKeyRef" a function that returns an object's data by its name. Raises
+    NotObserved for an unsupported source: without a comparison nothing is proven.
     """
     found: dict[str, str] = {}
     for variable in container.env or []:
@@ -46,12 +46,12 @@ def values(pod: PodModel, container: Container, objects: Mapping[str, Callable[[
             elif not reference.get("optional"):
                 raise NotObserved(f"variable {variable.name}: {reference['name']} has no key {reference['key']}")
         else:
-            raise NotObserved(f"variable {variable.name} comes from {kind}, which this proof does not know")
+            raise NotObserved(f"variable {variable.name} comes from {kind}, which this proof does not support")
     return found
 
 
 def expanded(text: str, known: Mapping[str, str]) -> str:
-    """A value or argument with its $(NAME)s replaced, as Kubernetes does: of variables that stand before it."""
+    """A value or argument with its $(NAME)s replaced by earlier variables, as in Kubernetes."""
     return _REFERENCE.sub(lambda found: "$" if found[0] == "$$" else known.get(found[1], found[0]), text)
 
 
@@ -67,7 +67,7 @@ def _field(pod: PodModel, path: str) -> str:
 
 
 def _resource(container: Container, reference: Mapping[str, Any]) -> str:
-    """A limit or request in whole units, rounded up, as Kubernetes gives it to programs."""
+    """A limit or request in whole units, rounded up, as Kubernetes passes it to programs."""
     kind, _, name = str(reference["resource"]).partition(".")
     resources = container.resources.to_dict() if container.resources else {}
     amount = (resources.get(kind) or {}).get(name)

@@ -1,7 +1,6 @@
-"""Running programs as the kernel tells of them: arguments, environment, mounts and connections from /proc.
+"""Running programs by /proc: arguments, environment, mounts and connections.
 
-Who looks may be another user than the program's: files that only their owner may read are read by a function that the
-caller gives.
+The reader may be another user than the program's: a function of the caller reads files that only their owner may read.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Process:
     read: Read = field(default=Path.read_bytes, repr=False)
 
     def file(self, path: str) -> bytes | None:
-        """A file as the process sees it, mounts included; None if there is none. Raises OSError if it is closed."""
+        """A file as the process sees it, mounts included; None without one. Raises OSError if access is denied."""
         try:
             return self.read(Path(f"/proc/{self.pid}/root") / path.lstrip("/"))
         except FileNotFoundError:
@@ -47,7 +46,7 @@ class Process:
 
 
 def find(program: str, env: Mapping[str, str], read: Read = Path.read_bytes) -> list[Process]:
-    """All processes whose first argument ends in `program` and whose environment holds every pair of `env`."""
+    """All processes with a first argument that ends in `program` and an environment with every pair of `env`."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -57,7 +56,7 @@ def find(program: str, env: Mapping[str, str], read: Read = Path.read_bytes) -> 
             if not argv[0].endswith(program):
                 continue
             pairs = read(entry / "environ").decode(errors="replace").split("\0")
-        except OSError:  # it has ended, or belongs to somebody else
+        except OSError:  # it has ended, or belongs to another user
             continue
         environ = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
         if all(environ.get(name) == value for name, value in env.items()):

@@ -1,7 +1,7 @@
 """The values in one record of an API server's etcd, each by itself. Pure.
 
-Most kinds are stored as protobuf, where a value stands between lengths and tags: some decoders know a stream only by
-its first bytes, and these are in the middle there.
+Most kinds are stored as protobuf, with lengths and tags between values. Some decoders recognise a stream only by its
+first bytes, and in a whole record these are in the middle.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _PRINTABLE = bytes(range(0x20, 0x7F)) + b"\t\r\n"
 
 
 def values(stored: bytes) -> list[bytes]:
-    """Every bytes or string value of a protobuf record; none for anything else."""
+    """Every bytes or string value of a protobuf record; none for other bytes."""
     return list(_leaves(stored.removeprefix(_MAGIC), 0)) if stored.startswith(_MAGIC) else []
 
 
 def _leaves(message: bytes, depth: int) -> Iterator[bytes]:
-    """What is no message itself. A text is none, though its bytes may be one by chance."""
+    """The values that are not messages. A text never counts as one, though its bytes may form one by chance."""
     for field in _fields(message) or ():
         if depth < _DEEPEST and not _is_text(field) and _fields(field) is not None:
             yield from _leaves(field, depth + 1)
@@ -37,7 +37,7 @@ def _is_text(field: bytes) -> bool:
 
 
 def _fields(data: bytes) -> list[bytes] | None:
-    """The values of a message that have a length; None unless the bytes are one whole message."""
+    """The length-delimited values of a message; None unless the bytes are one whole message."""
     message = Empty()
     try:
         message.ParseFromString(data)
@@ -45,7 +45,7 @@ def _fields(data: bytes) -> list[bytes] | None:
         return None
     found = UnknownFieldSet(message)
     fields = [found[place] for place in range(len(found))]
-    # Kubernetes has no groups: what reads as one is a value that looks like a message by chance.
+    # Kubernetes has no groups: an apparent one is a value that looks like a message by chance.
     if not fields or any(one.wire_type == _GROUP for one in fields):
         return None
     return [one.data for one in fields if one.wire_type == _BYTES]

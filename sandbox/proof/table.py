@@ -1,4 +1,4 @@
-"""The claims in the order in which the table shows them, and how a claim becomes a row."""
+"""The claims in the table's order, and a claim's row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Observation:
-    """What one check saw: `evidence` when the claim holds, else the reason why it was not observed."""
+    """The result of one check: `evidence` when the claim holds, else the reason of the failure."""
 
     name: str
     claim: str
@@ -38,15 +38,15 @@ class Observation:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("istiod", "istiod runs in the control plane, as its live Pod says", istiod.observe),
+    Check("istiod", "istiod runs in the control plane, as in its live Pod", istiod.observe),
     Check("injection", "the data plane's API server gets sidecars from the control plane, by URL", webhooks.injection),
-    Check("validation", "a bad Istio object is refused by the control plane's webhook", webhooks.validation),
+    Check("validation", "the control plane's webhook rejects a bad Istio object", webhooks.validation),
     Check("identity", "workloads got certificates and configuration over mTLS", identity.observe),
-    Check("names", "istiod's name is in the DNS because the bridge publishes it", names.observe),
+    Check("names", "DNS has istiod's name because the bridge publishes it", names.observe),
     Check("traffic", "a request answers 200 with the caller's identity, 403 once denied", traffic.observe),
     Check("boundary", "from the data plane's network only istiod's exposed ports answer", boundary.observe),
     Check("limits", "the mesh's own objects refuse the rest, without the sandbox's firewall too", limits.observe),
-    Check("pods", "nothing of the control plane's runs in the data plane", leftovers.none_of_the_control_planes),
+    Check("pods", "no program of the control plane runs in the data plane", leftovers.none_of_the_control_planes),
     Check("secrets", "no control-plane secret is stored in the data plane's etcd", stored_secrets.observe),
 )
 
@@ -68,9 +68,9 @@ def observe(check: Check, deployed: Deployed) -> Observation:
 def run(
     sandbox: Sandbox, tools: Tools, progress: Progress | None = None, *, only: Iterable[str] = ()
 ) -> list[Observation]:
-    """Deploys the sample workloads if they are not there and makes every check (or those named in `only`).
+    """Deploys missing sample workloads and makes every check (or those named in `only`).
 
-    Takes some ten seconds. The only things it leaves behind in the data plane are the sample workloads.
+    Takes some ten seconds. It leaves only the sample workloads in the data plane.
     """
     wanted = set(only)
     deployed = Deployed.of(sandbox, tools)
@@ -85,11 +85,11 @@ def run(
 
 
 def render(observations: Iterable[Observation]) -> Table:
-    """The table that people read: a tick, the claim, the evidence."""
+    """The table for people: a tick, the claim, the evidence."""
     table = Table(title="Seen just now", title_justify="left", expand=True, show_lines=True)
     table.add_column("", width=1)
     table.add_column("claim", ratio=2)
-    table.add_column("what was seen", ratio=3)
+    table.add_column("observation", ratio=3)
     for row in observations:
         mark = Text("✔", style="green") if row.holds else Text("✘", style="bold red")
         table.add_row(mark, row.claim, Text(row.evidence))

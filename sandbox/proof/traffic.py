@@ -17,7 +17,7 @@ POLICY = "proof-deny-frontend"
 
 
 def observe(deployed: Deployed) -> str:
-    """Asks the caller's own program to make the request; takes some seconds for the policy to arrive and to leave."""
+    """The caller's own program makes the request; the policy takes some seconds to arrive and to leave."""
     pods = workloads.deploy(deployed)
     caller = deployed.program_of(pods[workloads.CALLER], AGENT)
     spiffe = f"spiffe://{deployed.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{workloads.CALLER}"
@@ -33,8 +33,8 @@ def observe(deployed: Deployed) -> str:
 def arrived_from(headers: Mapping[str, str], spiffe: str) -> None:
     """Raises NotObserved unless the proxy before the called workload saw this identity in mutual TLS.
 
-    Each proxy on the way adds an element to the header's end (Envoy's APPEND_FORWARD); those before it are the caller's
-    word only.
+    Each proxy on the way adds an element to the header's end (Envoy's APPEND_FORWARD); earlier ones come from the
+    caller and prove nothing.
     """
     last = headers.get("x-forwarded-client-cert", "").rsplit(",", 1)[-1]
     if f"URI={spiffe}" not in last.split(";"):
@@ -57,9 +57,9 @@ def request(deployed: Deployed, caller: Process) -> tuple[int, dict[str, str]]:
 
 
 def fetched(deployed: Deployed, caller: Process, url: str, port: int) -> tuple[int, str, dict[str, str]]:
-    """What a workload's own program gets from a URL: status, body, and the headers that arrived there, in lower case.
+    """The answer of a URL to a workload's own program: status, body, and the headers as received, in lower case.
 
-    port: where the program listens. Raises NotObserved when it could not ask.
+    port: the program's port. Raises NotObserved when it cannot send the request.
     """
     own = deployed.in_network_of(caller, "http_get.py", f"http://127.0.0.1:{port}/fetch?url={url}")
     if own["status"] != 200:
@@ -74,7 +74,7 @@ def fetched(deployed: Deployed, caller: Process, url: str, port: int) -> tuple[i
 
 @contextmanager
 def denied(deployed: Deployed, spiffe: str) -> Iterator[None]:
-    """The caller's requests to the other sample workload refused, by an AuthorizationPolicy in the data plane."""
+    """An AuthorizationPolicy in the data plane rejects the caller's requests to the other sample workload."""
     principal = spiffe.removeprefix("spiffe://")
     policy = workloads.AuthorizationPolicy.from_dict(
         {

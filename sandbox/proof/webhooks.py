@@ -1,8 +1,8 @@
-"""Claims: the data plane's API server calls the control plane's webhooks by URL: injection gives a sidecar, validation
-refuses.
+"""Claims: the data plane's API server calls the control plane's webhooks by URL: injection adds a sidecar, validation
+rejects.
 
-What an answer looks like does not say who gave it. So each request carries a word that nobody else uses, and counts as
-seen only if the API server counted one more call of the mesh's own webhook and istiod's log tells of that very word.
+An answer does not name its sender. So each request carries a unique word. It counts as seen only if the API server
+counted one more call of the mesh's own webhook and istiod's log has that very word.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ REFUSED = {"metric": "rejection_count", "error_type": "no_error"}  # other types
 
 
 def injection(deployed: Deployed) -> str:
-    """Sends a new Pod as a dry run (webhooks are called, nothing is stored) and looks for the sidecar in the answer."""
+    """Sends a new Pod as a dry run (webhooks are called, nothing is stored) and expects the sidecar in the answer."""
     urls = by_url(deployed.data_plane.list(MutatingWebhookConfiguration), deployed.mesh)
     workloads.deploy(deployed)
     word = f"proof-{secrets.token_hex(4)}"
@@ -46,14 +46,14 @@ def injection(deployed: Deployed) -> str:
     if not workloads.has_proxy(answer):
         raise NotObserved("a new Pod came back without a sidecar")
     name = called(urls, before, get_text(deployed.sandbox.data_plane, "/metrics"), ANSWERED)
-    eventually(lambda: told(istiod.log(deployed), "sidecar injection", word), seconds=10)
+    eventually(lambda: require_log_entry(istiod.log(deployed), "sidecar injection", word), seconds=10)
     seen = f"the API server counted a call of {urls[name]}, and istiod logged it"
     return f"a new Pod came back with {workloads.PROXY}; {seen}"
 
 
 def validation(deployed: Deployed) -> str:
-    """Sends a Gateway that breaks Istio's rules as a dry run and expects the mesh's own webhook to refuse it; and one
-    that does not, which has to be accepted."""
+    """Sends a Gateway that breaks Istio's rules as a dry run and expects the mesh's own webhook to reject it; and a
+    valid one, which must be accepted."""
     urls = by_url(deployed.data_plane.list(ValidatingWebhookConfiguration), deployed.mesh)
     word = f"proof-{secrets.token_hex(4)}"
     before = get_text(deployed.sandbox.data_plane, "/metrics")
@@ -62,7 +62,7 @@ def validation(deployed: Deployed) -> str:
         raise NotObserved(f"a Gateway with host */{word}/* was accepted")
     reason = refusal(message, urls)
     name = called(urls, before, get_text(deployed.sandbox.data_plane, "/metrics"), REFUSED)
-    eventually(lambda: told(istiod.log(deployed), "configuration is invalid", word), seconds=10)
+    eventually(lambda: require_log_entry(istiod.log(deployed), "configuration is invalid", word), seconds=10)
     if message := _refused(deployed, word, f"{word}.example.com"):
         raise NotObserved(f"a valid Gateway was refused too: {message[:200]}")
     seen = f"the API server counted a refusal by {urls[name]}, and istiod logged it"
@@ -70,8 +70,8 @@ def validation(deployed: Deployed) -> str:
 
 
 def _refused(deployed: Deployed, name: str, host: str) -> str | None:
-    """The API server's words on a Gateway for this host, None if it takes it. A host with a second slash is invalid,
-    and istiod's reason repeats it."""
+    """The API server's message about a Gateway for this host, None if it accepts it. A host with a second slash is
+    invalid, and istiod's reason repeats it."""
     server = {"port": {"number": 80, "protocol": "HTTP", "name": "http"}, "hosts": [host]}
     metadata = ObjectMeta(name=name, namespace=workloads.NAMESPACE)
     try:
@@ -82,8 +82,8 @@ def _refused(deployed: Deployed, name: str, host: str) -> str | None:
 
 
 def by_url(configurations: Iterable[Configuration], mesh: MeshFacts) -> dict[str, str]:
-    """Name and URL of the webhooks of this mesh: at its host and its port. Raises NotObserved when there is none, and
-    for one of Istio's that refers to a Service in the data plane."""
+    """Name and URL of the webhooks of this mesh: at its host and its port. Raises NotObserved without any, and for one
+    of Istio's that refers to a Service in the data plane."""
     found, others = {}, []
     for configuration in configurations:
         for webhook in configuration.webhooks or []:
@@ -105,7 +105,7 @@ def by_url(configurations: Iterable[Configuration], mesh: MeshFacts) -> dict[str
 
 
 def called(urls: Mapping[str, str], before: str, after: str, wanted: Mapping[str, str]) -> str:
-    """Name of the webhook that the API server has called meanwhile with this result, by its metrics (`ANSWERED`,
+    """Name of the webhook called meanwhile by the API server with this result, by its metrics (`ANSWERED`,
     `REFUSED`). Raises NotObserved when it was none of them."""
     earlier, now = dict(_counts(before)), dict(_counts(after))
     for labels, count in now.items():
@@ -116,19 +116,19 @@ def called(urls: Mapping[str, str], before: str, after: str, wanted: Mapping[str
 
 
 def refusal(message: str, urls: Mapping[str, str]) -> str:
-    """The reason in a refusal. Raises NotObserved when none of these webhooks gave it."""
+    """The reason in a rejection. Raises NotObserved when it came from none of these webhooks."""
     for name in urls:
         begin = f'admission webhook "{name}" denied the request: '
         if message.startswith(begin):
             return " ".join(message.removeprefix(begin).split())
-    raise NotObserved(f"the bad object was refused, but not by the mesh's own webhook: {message[:200]}")
+    raise NotObserved(f"the bad object was rejected, but not by the mesh's own webhook: {message[:200]}")
 
 
-def told(log: str, what: str, word: str) -> None:
-    """Raises NotObserved unless one entry of a log has both. What begins with a space goes on with the entry before."""
+def require_log_entry(log: str, what: str, word: str) -> None:
+    """Raises NotObserved unless one entry of a log has both. A line with a leading space continues the entry before."""
     entries = re.sub(r"\n\s+", " ", log).splitlines()
     if not any(what in entry and word in entry for entry in entries):
-        raise NotObserved(f"istiod's log, at level info, has no line on {word} ({what}), so somebody else answered")
+        raise NotObserved(f"istiod's log, at level info, has no line on {word} ({what}), so another program answered")
 
 
 def _counts(metrics: str) -> Iterator[tuple[frozenset[tuple[str, str]], float]]:

@@ -88,7 +88,7 @@ def pod_spec(service_account: str, listens: int = PORT) -> dict[str, Any]:
 
 
 def parse(manifest: Mapping[str, object]) -> AnyResource:
-    """The manifest as an object that the Kubernetes client can send."""
+    """The manifest as an object for the Kubernetes client."""
     return from_dict(dict(manifest))
 
 
@@ -102,10 +102,10 @@ def deploy(deployed: Deployed) -> dict[str, PodModel]:
 
 
 def _apply(deployed: Deployed, manifest: Mapping[str, object]) -> None:
-    """The webhooks answer once the exposed address leads to istiod, which is a moment after the Service has it.
+    """Webhooks answer once the exposed address leads to istiod, a moment after the Service has the address.
 
-    A connection that the API server has of before may lead to a Pod that is gone: that call ends with the webhook's
-    time, and the next one connects again.
+    An older connection of the API server may lead to a former Pod: that call ends with the webhook's time-out, and the
+    next one connects again.
     """
     try:
         deployed.data_plane.apply(parse(manifest), force=True)
@@ -127,7 +127,7 @@ def ready_pod(deployed: Deployed, name: str) -> PodModel:
 
 
 def has_proxy(pod: PodModel) -> bool:
-    """Whether injection gave the Pod a sidecar, as a native sidecar or as a plain container."""
+    """Whether injection added a sidecar to the Pod, as a native sidecar or as a plain container."""
     assert pod.spec is not None
     containers = [*pod.spec.containers, *(pod.spec.initContainers or [])]
     return any(container.name == PROXY for container in containers)
@@ -153,7 +153,7 @@ def _why_not_ready(deployed: Deployed, name: str, pods: Sequence[PodModel]) -> s
                 return f"container {status.name} runs but is not ready"
     if pods:
         return "its Pod is not ready yet"
-    try:  # no Pod at all: the ReplicaSet was refused, and the Deployment says why
+    try:  # no Pod at all: the ReplicaSet was refused, and the Deployment has the reason
         deployment = deployed.data_plane.get(Deployment, name, namespace=NAMESPACE)
     except ApiError as error:
         return f"the Deployment cannot be read: {error.status.message}"

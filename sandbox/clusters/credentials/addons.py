@@ -1,4 +1,4 @@
-"""The rights and objects that each cluster's own services need: a program run in the wan's namespace.
+"""The rights and objects of each cluster's own services: a program that runs in the wan's namespace.
 
 RBAC for CoreDNS, for the load-balancer controller and for the API server as a client of nodes; the Service `kube-dns`
 at its fixed address. lightkube applies them: typed objects, one small HTTP client, no kubectl process per object.
@@ -26,11 +26,11 @@ from sandbox.clusters.state import Layout, settings
 
 _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
-# What each user may do: API groups, resources, verbs.
+# The rights of each user: API groups, resources, verbs.
 _RIGHTS = {
     "system:coredns": (([""], ["services", "namespaces"], _READ), (["discovery.k8s.io"], ["endpointslices"], _READ)),
     "system:load-balancers": (([""], ["services"], _READ), ([""], ["services/status"], ["patch"])),
-    # A node's own identity may read its own Pods only.
+    # A node may read its own Pods only.
     "system:network-policies": (
         ([""], ["pods", "namespaces"], _READ),
         (["networking.k8s.io"], ["networkpolicies"], _READ),
@@ -41,7 +41,7 @@ _LABELS = {"k8s-app": "kube-dns", "kubernetes.io/name": "CoreDNS"}
 
 
 def objects(cluster: ClusterAddresses) -> list[GlobalResource | NamespacedResource]:
-    """Everything to be applied, in order. Pure."""
+    """All objects to apply, in order. Pure."""
     found: list[GlobalResource | NamespacedResource] = []
     for user, rights in _RIGHTS.items():
         rules = [PolicyRule(apiGroups=groups, resources=resources, verbs=verbs) for groups, resources, verbs in rights]

@@ -1,7 +1,7 @@
-"""Certificate authorities and certificates in memory. Knows X.509, knows nothing of Kubernetes or files.
+"""Certificate authorities and certificates in memory: X.509 only, without Kubernetes and files.
 
-`cryptography` makes them: no openssl binary is needed, keys never touch a command line, and a P-256 pair takes a
-millisecond, so certificates are issued anew at each start instead of being watched for expiry.
+`cryptography` makes them: it needs no openssl binary, and keys never appear on a command line. A P-256 pair takes a
+millisecond, so each start issues all certificates anew and no code watches their expiry.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _AUTHORITY_DAYS = 3650
 _LEAF_DAYS = 365
-_CLOCK_SKEW = timedelta(minutes=5)  # so that a guest whose clock is a little behind accepts it
+_CLOCK_SKEW = timedelta(minutes=5)  # for a guest with a clock that is slightly behind
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Pair:
 
 
 def token_key() -> bytes:
-    """A new RSA-2048 key as PEM, for signing ServiceAccount tokens (RS256, which every verifier knows)."""
+    """A new RSA-2048 key as PEM, for signing ServiceAccount tokens (RS256, which every verifier supports)."""
     return _pem(rsa.generate_private_key(public_exponent=65537, key_size=2048))
 
 
@@ -52,7 +52,7 @@ def new_authority(common_name: str) -> Pair:
 def issue(authority: Pair, common_name: str, *, organizations: Sequence[str] = (), names: Sequence[str] = ()) -> Pair:
     """A certificate for both client and server use, valid a year.
 
-    organizations: become the Kubernetes groups of a client. names: host names and IP addresses it may serve.
+    organizations: the Kubernetes groups of a client. names: host names and IP addresses of a server.
     """
     issuer = x509.load_pem_x509_certificate(authority.certificate)
     signer = serialization.load_pem_private_key(authority.key, password=None)

@@ -1,7 +1,7 @@
-"""Who may do what: every key, certificate and kubeconfig of one cluster, written to the state directory.
+"""Every key, certificate and kubeconfig of one cluster, written to the state directory.
 
-Authorities and the token key are made once and stay, so a kubeconfig in somebody's hands survives a restart. All
-certificates are issued anew at each start.
+Authorities and the token key are made once and stay, so copies of a kubeconfig stay valid after a restart. Each start
+issues all certificates anew.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from sandbox.clusters.credentials.certificates import Pair, issue, new_authority
 from sandbox.clusters.network.addresses import API_PORT, CLUSTER_DOMAIN, ClusterAddresses
 from sandbox.clusters.state import Layout, write
 
-Context = tuple[str, bytes, Pair]  # URL of a server, its CA's certificate as PEM, who calls it
+Context = tuple[str, bytes, Pair]  # URL of a server, its CA's certificate as PEM, the client's pair
 AUTHORITIES = ("cluster", "etcd", "front-proxy")
-# controller-manager: with --use-service-account-credentials=false all its loops act as this user, which the built-in
-# roles do not foresee, so it is an administrator.
+# controller-manager: with --use-service-account-credentials=false all its loops act as this user. Kubernetes' built-in
+# roles do not cover that, so it is an administrator.
 ADMINISTRATORS = "system:masters"
 
 
@@ -33,7 +33,7 @@ class Client:
 
 
 def clients(cluster: ClusterAddresses) -> tuple[Client, ...]:
-    """All identities of a cluster. The names are those that Kubernetes' built-in RBAC roles are bound to."""
+    """All identities of a cluster, with the names in Kubernetes' built-in role bindings."""
     return (
         Client("admin", "sandbox-admin", (ADMINISTRATORS,)),
         Client("controller-manager", "system:kube-controller-manager", (ADMINISTRATORS,)),
@@ -64,7 +64,7 @@ class Credentials:
 
     @property
     def token_key(self) -> Path:
-        """Signs ServiceAccount tokens."""
+        """The private key that signs ServiceAccount tokens."""
         return self.key("service-accounts")
 
     def secret_files(self) -> list[Path]:
@@ -72,7 +72,7 @@ class Credentials:
         return sorted([*self.directory.glob("*.key"), *self.directory.glob("*.kubeconfig")])
 
     def write(self, host_server: str) -> Context:
-        """Makes what is missing, issues all certificates, and returns the administrator's entry for a kubeconfig.
+        """Makes missing keys, issues all certificates, and returns the administrator's entry for a kubeconfig.
 
         host_server: URL of the API server on the host.
         """
@@ -109,7 +109,7 @@ class Credentials:
 
 
 def api_server_names(cluster: ClusterAddresses) -> list[str]:
-    """Every name and address under which a client reaches the API server."""
+    """Every name and address by which a client reaches the API server."""
     service = ["kubernetes", "kubernetes.default", "kubernetes.default.svc"]
     return [
         "localhost",
@@ -125,7 +125,7 @@ def api_server_names(cluster: ClusterAddresses) -> list[str]:
 
 
 def kubeconfig(contexts: Mapping[str, Context]) -> str:
-    """A kubeconfig (JSON, which is YAML) with a cluster, user and context of each name; the first is current."""
+    """A kubeconfig (JSON, which is YAML) with a cluster, user and context of each name; the first one is current."""
     content = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -1,4 +1,4 @@
-"""Makes the networks: `python -m sandbox.clusters.network STATE NFT`, run once inside, in the wan's namespace.
+"""Makes the networks: `python -m sandbox.clusters.network STATE NFT`, run once inside the wan's namespace.
 
     wan namespace: a router -- one veth pair per cluster -- cluster's namespace: `wan0`, and bridge `br0` for Pods
 
@@ -23,28 +23,28 @@ from sandbox.clusters.state import Layout, settings
 _BRIDGE_FILTER = {"net/bridge/bridge-nf-call-iptables": "0"}  # or a Pod cannot reach itself through its Service
 _WAN_SYSCTLS = {
     "net/ipv4/ip_forward": "1",
-    "net/ipv4/icmp_ratelimit": "0",  # "no way there" is said to everybody who asks, not to the first few
+    "net/ipv4/icmp_ratelimit": "0",  # the router answers "no route" to every client, not only to the first few
     **_BRIDGE_FILTER,
 }
 _NODE_SYSCTLS = {
     **_WAN_SYSCTLS,
-    # Pods reach each other by way of their node although they share a bridge: it must not tell them of a shorter way.
+    # Pods share a bridge and still reach each other through their node, which must not send them redirects.
     "net/ipv4/conf/all/send_redirects": "0",
     f"net/ipv4/conf/{POD_BRIDGE}/send_redirects": "0",
 }
 
 
 def _leg(link: str) -> dict[str, str]:
-    """Either end of a leg. rp_filter: no packet comes in whose source would not be answered by the same link."""
+    """Either end of a leg. rp_filter: drops a packet if the answer to its source would leave by another link."""
     return {
         f"net/ipv4/conf/{link}/rp_filter": "1",
-        f"net/ipv4/conf/{link}/arp_ignore": "1",  # the other end need not learn of addresses on other links
+        f"net/ipv4/conf/{link}/arp_ignore": "1",  # no ARP answers for addresses of other links
         f"net/ipv6/conf/{link}/disable_ipv6": "1",
     }
 
 
 def make_wan(clusters: Iterable[ClusterAddresses]) -> None:
-    """In the wan's namespace: a router with a leg to each cluster, by which it reaches its nodes and its pool only."""
+    """In the wan's namespace: a router with a leg to each cluster, and routes to its nodes and its pool only."""
     _set(_WAN_SYSCTLS)
     with IPRoute() as ip:
         ip.addr("replace", index=_index(ip, "lo"), address=WAN_DNS, prefixlen=32)
@@ -83,7 +83,7 @@ def make_cluster(cluster: ClusterAddresses, nft: str) -> None:
 
 
 def _remove(ip: IPRoute, name: str) -> None:
-    """What a first try that failed half-way left."""
+    """Removes a link of a first try that failed half-way."""
     for index in ip.link_lookup(ifname=name):
         ip.link("del", index=index)
 
@@ -93,7 +93,7 @@ def _index(ip: IPRoute, name: str) -> int:
 
 
 def _set(sysctls: dict[str, str]) -> None:
-    """Kernel settings of the namespace that we are in; what this kernel lacks (IPv6, br_netfilter) is passed over."""
+    """Sets kernel settings of the current namespace; skips those that this kernel lacks (IPv6, br_netfilter)."""
     for name, value in sysctls.items():
         path = Path("/proc/sys") / name
         if path.exists() and path.read_text().strip() != value:
@@ -101,7 +101,7 @@ def _set(sysctls: dict[str, str]) -> None:
                 path.write_text(value)
             except OSError as error:
                 raise SystemExit(
-                    f"The kernel setting {name}={value} could not be made ({error.strerror}). A container with a "
+                    f"The kernel setting {name}={value} cannot be written ({error.strerror}). A container with a "
                     "read-only /proc/sys forbids it: start it privileged or with systempaths=unconfined."
                 ) from None
 

@@ -1,12 +1,12 @@
-"""The address plan: who has which address on which network. Constants and pure functions only.
+"""The address plan: each network's addresses. Constants and pure functions only.
 
-Every cluster has a network of its own for Pods; a router, `wan`, joins them and knows only nodes and load balancers:
+Every cluster has a network of its own for Pods. The router `wan` joins them; it has routes to nodes and load balancers:
 
     cluster 0: Pods -- node(s) 10.90.0.10, ...  load balancers 10.90.1.1-100 --+
     cluster 1: Pods -- node(s) 10.90.0.20, ...  load balancers 10.90.2.1-100 --+-- wan 10.90.0.1, DNS 10.90.255.53
     cluster n: Pods -- node(s) 10.90.0.(n+1)0   load balancers 10.90.(n+1).1-100 --+
 
-So Pod and Service ranges are each cluster's own affair and may overlap.
+So Pod and Service ranges are private to each cluster and may overlap.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ KUBELET_PORT = 10250
 ETCD_PORT = 2379
 CLUSTER_DOMAIN = "cluster.local"
 ZONE = "sandbox.test"  # "test" is reserved (RFC 6761), so no real name is ever shadowed
-MESH_ZONE = f"demo.{ZONE}"  # of the mesh of `make up`: answered by a DNS server in the control plane's cluster
+MESH_ZONE = f"demo.{ZONE}"  # of the mesh of `make up`; a DNS server in the control plane's cluster serves it
 
 WAN = "wan"  # the network between the clusters: the supervisor's own namespace
 WAN_LINK = "wan0"  # a cluster's leg on it
 POD_BRIDGE = "br0"  # in each cluster's namespace
 WAN_SUBNET = IPv4Network("10.90.0.0/16")
-WAN_ROUTER = "10.90.0.1"  # the same on each of its links
+WAN_ROUTER = "10.90.0.1"  # on each of its links
 WAN_DNS = "10.90.255.53"
 MOST_CLUSTERS, MOST_NODES = 24, 10
 _POOL_SIZE = 100
@@ -38,7 +38,7 @@ _POOL_SIZE = 100
 
 @dataclass(frozen=True)
 class NodeAddresses:
-    """One node. address: on the wan, also its InternalIP. pods: the part of the cluster's range that is its own."""
+    """One node. address: on the wan, also its InternalIP. pods: its own part of the cluster's range."""
 
     name: str
     address: str
@@ -52,8 +52,7 @@ class ClusterAddresses:
     """One cluster's part of the plan.
 
     nodes: all in one namespace, so they share its Pods' bridge. gateway: their address on that bridge. pool: first and
-    last address that a Service of type LoadBalancer may get. api_clients: from where on the wan the API server may be
-    reached.
+    last address for Services of type LoadBalancer. api_clients: addresses on the wan that may reach the API server.
     """
 
     name: str
@@ -68,12 +67,12 @@ class ClusterAddresses:
 
     @property
     def node_name(self) -> str:
-        """The first node's: kube-proxy is there."""
+        """The first node's name: kube-proxy runs there."""
         return self.nodes[0].name
 
     @property
     def wan_address(self) -> str:
-        """The first node's address: the API server's, and the one by which all Pods leave."""
+        """The first node's address: the API server's, and the source address of all Pods outside."""
         return self.nodes[0].address
 
     @property
@@ -83,12 +82,12 @@ class ClusterAddresses:
 
     @property
     def name_server(self) -> str:
-        """The load-balancer address that is the mesh's DNS server's, where one runs: the last that others get."""
+        """The load-balancer address of the mesh's DNS server, where one runs. Other Services get it last."""
         return self.pool[1]
 
     @property
     def first_service_address(self) -> str:
-        """Where Pods find the API server: the Service `kubernetes` always gets the first address of its range."""
+        """The API server's address for Pods: the Service `kubernetes` always gets the first address of its range."""
         return str(IPv4Network(self.service_cidr)[1])
 
     @property
@@ -97,7 +96,7 @@ class ClusterAddresses:
 
     @property
     def pool_network(self) -> str:
-        """What the wan's router sends here besides the nodes' own."""
+        """The range that the wan's router sends here besides the nodes' own addresses."""
         return str(IPv4Network(f"{self.pool[0]}/24", strict=False))
 
     def pool_addresses(self) -> Iterator[str]:
@@ -109,7 +108,7 @@ class ClusterAddresses:
 def addresses_of(topology: Topology) -> dict[str, ClusterAddresses]:
     """Every cluster's addresses, by its name, in the topology's order.
 
-    A data plane's API server is open to the control plane's nodes, since istiod reads it, and to nobody else.
+    A data plane's API server is open to the control plane's nodes only, since istiod reads it.
     """
     nodes = [_nodes(spec, place) for place, spec in enumerate(topology.clusters)]
     readers = tuple(

@@ -1,7 +1,7 @@
 """The boundary between the clusters' networks, as nftables rules for a cluster's namespace. Pure text.
 
-Each cluster guards its own leg on the wan, so nothing that another does to its own routes or rules opens it; and the
-wan's router takes from each leg only packets whose source lies there (__main__.py), so nobody can pass for another.
+Each cluster guards its own leg on the wan, so other clusters' routes and rules cannot open it. From each leg the wan's
+router accepts only packets with a source in that leg (__main__.py), so no cluster can use another's address.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ TABLE = "boundary"
 def rules(cluster: ClusterAddresses) -> str:
     """Input for `nft -f -`: replaces the table `inet boundary`.
 
-    From the wan only these come in: answers, connections to a load-balancer address that kube-proxy sent on to a Pod,
-    and calls to the API server's port by those who may, as the plan says. kube-proxy translates every Service address,
-    whichever link a packet came by, so a translated packet is let through only if it was sent to the pool: else the
-    ClusterIPs and node ports of this cluster would be open to the others. What Pods send out gets the first node's
-    address, so that it can stand in an allow-list.
+    From the wan only these come in: answers, connections to a load-balancer address that kube-proxy forwarded to a Pod,
+    and calls to the API server's port by the plan's `api_clients`. kube-proxy translates every Service address on any
+    link, so a translated packet passes only if its original target is in the pool. Otherwise this cluster's ClusterIPs
+    and node ports would be open to the others. Outgoing packets of Pods get the first node's address, so that it can
+    stand in an allow-list.
     """
     pool, nodes = "-".join(cluster.pool), ", ".join(one.address for one in cluster.nodes)
     readers = ", ".join(cluster.api_clients)
@@ -50,7 +50,7 @@ table inet {TABLE} {{
 
 
 def opened(cluster: ClusterAddresses) -> str:
-    """The same with everything let in: to see what else refuses."""
+    """The same table with everything let in, to test the other layers of refusal."""
     return f"""
 table inet {TABLE}
 delete table inet {TABLE}

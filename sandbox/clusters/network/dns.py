@@ -1,6 +1,6 @@
-"""Names: the wan's DNS server for the zone `sandbox.test`, a cluster's DNS server, and who publishes which name.
+"""DNS: the wan's server for the zone `sandbox.test`, a cluster's server, and the publishers of names.
 
-Each publisher has a file of its own (`<publisher>.records`) in one directory; CoreDNS reads what they make together.
+Each publisher has a file of its own (`<publisher>.records`) in one directory; CoreDNS reads the merged records.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _TTL = 5  # seconds
 
 
 def wan_corefile(directory: Path, name_server: str) -> str:
-    """The wan's server: names of the sandbox's zone from records, nothing else exists (there is no way out).
+    """The wan's server: the names of the sandbox's zone, from records. No other name exists: there is no way out.
 
-    name_server: answers for the mesh's zone, unless the control plane's cluster has a record there itself. In the other
-    zone a name that has no record falls through to the empty zone, because `hosts` alone would answer SERVFAIL, which
-    resolvers take for a fault that may pass.
+    name_server: serves the mesh's zone, except for records of the control plane's cluster there. In the sandbox's zone
+    a name without a record falls through to the empty zone: `hosts` alone would answer SERVFAIL, and resolvers take
+    that for a temporary failure.
     """
     hosts = f"""hosts {directory / _HOSTS} {{
         ttl {_TTL}
@@ -57,7 +57,7 @@ def wan_corefile(directory: Path, name_server: str) -> str:
 
 
 def cluster_corefile(cluster: ClusterAddresses, kubeconfig: Path) -> str:
-    """A cluster's server on its node's address: the cluster's own names, everything else from the wan's server."""
+    """A cluster's server on its node's address: the cluster's own names; it forwards all others to the wan's server."""
     return f""". {{
     bind {cluster.wan_address}
     errors
@@ -76,7 +76,7 @@ def cluster_corefile(cluster: ClusterAddresses, kubeconfig: Path) -> str:
 def write_configuration(
     directory: Path, clusters: Sequence[ClusterAddresses], kubeconfig: Callable[[ClusterAddresses], Path]
 ) -> None:
-    """Files of all name servers, and the names that are there from the start. kubeconfig: of a cluster."""
+    """Files of all name servers, and the initial names. kubeconfig: of a cluster."""
     write(directory / _ZONE_FILE, f"{ZONE}. {_TTL} IN SOA dns.{ZONE}. nobody.{ZONE}. 1 60 60 60 {_TTL}\n")
     (name_server,) = (one.name_server for one in clusters if one.role == "control-plane")
     write(corefile_path(directory, WAN), wan_corefile(directory, name_server))
@@ -86,17 +86,17 @@ def write_configuration(
 
 
 def corefile_path(directory: Path, network: str) -> Path:
-    """Of the server in a network: a cluster's, by its name, or the wan's."""
+    """The Corefile of a network's server. network: a cluster's name, or the wan."""
     return directory / f"{network}.corefile"
 
 
 def base_records(clusters: Iterable[ClusterAddresses]) -> dict[str, str]:
-    """Names that are there from the start: the API servers that somebody on the wan may reach."""
+    """The initial names: API servers that other clusters may reach."""
     return {cluster.api_host: cluster.wan_address for cluster in clusters if cluster.api_clients}
 
 
 def precedence(clusters: Iterable[ClusterAddresses]) -> list[str]:
-    """Publishers, those first whose names nobody can take over: the sandbox, the control plane, the users in order."""
+    """Publishers by precedence: the sandbox, the control plane, the data planes in order."""
     return [SANDBOX, *(one.name for one in sorted(clusters, key=lambda one: one.role != "control-plane"))]
 
 
@@ -106,20 +106,20 @@ def in_zone(name: str) -> bool:
 
 
 def allowed(records: Mapping[str, str], cluster: ClusterAddresses) -> dict[str, str]:
-    """Of a cluster's records those that it may publish: a data plane none in the mesh's zone, which is not its own."""
+    """The records that a cluster may publish. A data plane may publish none in the mesh's zone."""
     ours = cluster.role == "control-plane"
     return {name: address for name, address in records.items() if ours or not name.endswith(f".{MESH_ZONE}")}
 
 
 def recorded(directory: Path) -> dict[str, str]:
-    """What the wan's server answers from records: addresses by name."""
+    """The records of the wan's server: addresses by name."""
     return _parsed(directory / _HOSTS)
 
 
 def publish(directory: Path, publisher: str, records: Mapping[str, str], precedence: Iterable[str]) -> None:
-    """Replaces what `publisher` publishes; CoreDNS notices within 0.2 s.
+    """Replaces the records of `publisher`; CoreDNS notices within 0.2 s.
 
-    records: host name to IPv4 address. precedence: a name belongs to the first of these that publishes it.
+    records: host name to IPv4 address. precedence: a name belongs to the first publisher in this order.
     """
     with locked(directory / "lock"):
         write(directory / f"{publisher}.records", _lines(records))

@@ -1,8 +1,8 @@
 """Lets the host reach the API servers in the sandbox: `python -m sandbox.clusters.network.forwarder NETWORK:FD...`.
 
-FD is a listening socket that was bound to the host's 127.0.0.1 before the network namespace changed; a socket stays
-in the namespace where it was made. Each client is connected to the API server's port on NETWORK's loopback. Bytes pass
-as they are, so TLS is end to end.
+FD is a listening socket, bound to the host's 127.0.0.1 before the network namespace changed; a socket stays in its
+first namespace. Each client is connected to the API server's port on NETWORK's loopback. Bytes pass unchanged, so TLS
+is end to end.
 """
 
 from __future__ import annotations

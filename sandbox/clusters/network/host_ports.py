@@ -1,4 +1,4 @@
-"""Ports on the host's loopback by which host processes reach the API servers: chosen once, kept as long as possible."""
+"""Ports on the host's loopback for the API servers: chosen once, kept as long as possible."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import random
 import socket
 from collections.abc import Iterable, Mapping
 
-# Below 32768, where the kernel takes ports for outgoing connections from: it could take ours while we restart.
-_RANGE = range(20000, 32000)
+# Below 32768: above it the kernel assigns ports to outgoing connections, and could take one during a restart. Above
+# 20001: that one is Kiali's, which `make up ARGS=--observability` prints.
+RANGE = range(20100, 32000)
 _TRIES = 200
 
 
@@ -21,7 +22,7 @@ def listen(clusters: Iterable[str], wanted: Mapping[str, int]) -> dict[str, sock
 
 
 def _listen(wanted: int | None) -> socket.socket:
-    candidates = ([wanted] if wanted else []) + random.sample(_RANGE, _TRIES)
+    candidates = ([wanted] if wanted else []) + random.sample(RANGE, _TRIES)
     for port in candidates:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -34,4 +35,4 @@ def _listen(wanted: int | None) -> socket.socket:
                 raise
         else:
             return listener
-    raise OSError(f"no free port among {_TRIES} tried in {_RANGE.start}-{_RANGE.stop - 1} on 127.0.0.1")
+    raise OSError(f"no free port among {_TRIES} tried in {RANGE.start}-{RANGE.stop - 1} on 127.0.0.1")

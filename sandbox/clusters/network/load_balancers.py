@@ -1,8 +1,8 @@
 """A cluster's load-balancer controller, run as a program in its network.
 
-What a cloud would do for Services of type LoadBalancer: an address of the cluster's pool on the node's wan link, the
-address in the Service's status, the name in its `external-dns.alpha.kubernetes.io/hostname` annotation in the wan's
-DNS. Traffic and source ranges are kube-proxy's, the real one.
+It does a cloud's work for Services of type LoadBalancer: an address of the cluster's pool on the node's wan link, the
+address in the Service's status, the name of its `external-dns.alpha.kubernetes.io/hostname` annotation in the wan's
+DNS. kube-proxy handles traffic and source ranges.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FIELD_MANAGER = "hosted-mesh-load-balancers"
 
 
 class Controller:
-    """Level-based: every change of a Service makes it look at all of them again."""
+    """Level-based: every change of a Service makes it read all Services again."""
 
     def __init__(self, api: Client, pool: Collection[str], publish: Callable[[Mapping[str, str]], None]) -> None:
         self._api = api
@@ -42,7 +42,7 @@ class Controller:
         self._services: dict[Key, ServiceModel] = {}
 
     def run(self) -> None:
-        """Lists, then follows changes, for ever. Raises ApiError when a watch is too old: list again."""
+        """Lists, then follows changes, for ever. Raises ApiError when a watch expires: list again."""
         listed = self._api.list(Service, namespace="*")
         self._services = {_key(one): one for one in listed}
         self._reconcile()
@@ -69,12 +69,12 @@ class Controller:
         try:
             self._api.patch(ServiceStatus, name, status, namespace=namespace, patch_type=PatchType.MERGE)
         except ApiError as error:
-            if error.status.code != 404:  # deleted meanwhile: the watch will tell
+            if error.status.code != 404:  # deleted meanwhile: the watch reports it
                 raise
 
 
 def is_ours(service: ServiceModel) -> bool:
-    """Whether the Service wants an address, and wants it from no other controller."""
+    """Whether the Service wants an address, and from no other controller."""
     spec, metadata = service.spec, service.metadata
     assert spec is not None
     assert metadata is not None
@@ -82,7 +82,7 @@ def is_ours(service: ServiceModel) -> bool:
 
 
 def balanced(service: ServiceModel) -> Balanced:
-    """What matters here of a Service."""
+    """The Service's fields that decide its address."""
     ingress = (service.status.loadBalancer.ingress if service.status and service.status.loadBalancer else None) or []
     metadata, spec = service.metadata, service.spec
     assert metadata is not None
@@ -97,7 +97,7 @@ def balanced(service: ServiceModel) -> Balanced:
 
 
 def set_addresses(pool: Collection[str], wanted: Collection[str]) -> None:
-    """Makes the wan link hold those addresses of the pool that are wanted, and no others of it."""
+    """Adds wanted addresses of the pool to the wan link and removes the others."""
     with IPRoute() as ip:
         (index,) = ip.link_lookup(ifname=WAN_LINK)
         held = {str(one.get_attr("IFA_ADDRESS")) for one in ip.get_addr(index=index)} & set(pool)
@@ -118,7 +118,7 @@ def _age(service: ServiceModel) -> tuple[str, Key]:
 
 
 def control(layout: Layout, cluster: ClusterAddresses, order: list[str]) -> NoReturn:
-    """Never ends. order: whose names come first."""
+    """Never returns. order: publishers by precedence."""
     api = client(Credentials(layout, cluster).kubeconfig("load-balancers"), _FIELD_MANAGER)
     while True:
         try:
@@ -127,7 +127,7 @@ def control(layout: Layout, cluster: ClusterAddresses, order: list[str]) -> NoRe
                 [*cluster.pool_addresses()],
                 lambda names: publish(layout.dns, cluster.name, allowed(names, cluster), order),
             ).run()
-        except (ApiError, httpx2.TransportError) as error:  # too old a watch; the API server is down
+        except (ApiError, httpx2.TransportError) as error:  # an expired watch; the API server is down
             print(f"{cluster.name}: listing again: {error}", file=sys.stderr, flush=True)
             time.sleep(_RETRY)
 

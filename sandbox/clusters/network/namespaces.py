@@ -1,4 +1,4 @@
-"""Named network namespaces of a sandbox: made, entered, their loopback raised. Standard library only."""
+"""Named network namespaces of a sandbox: creates and enters them, sets up loopback. Standard library only."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def inside(network: str) -> Iterator[None]:
 
 async def connect(network: str, port: int) -> socket.socket:
     """A TCP connection to 127.0.0.1:port in a named network namespace. Raises OSError."""
-    with inside(network):  # the socket belongs to that network for good; connecting needs no further switch
+    with inside(network):  # the socket stays in that network; connecting needs no second switch
         connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     connection.setblocking(False)
     try:
@@ -54,10 +54,10 @@ async def connect(network: str, port: int) -> socket.socket:
 
 
 def name_network(name: str, *, new: bool) -> None:
-    """Gives a network namespace a name under NETNS: a new one (its loopback up), or the one that we are in."""
+    """Names a network namespace under NETNS: a new one (its loopback up), or the current one."""
     target = NETNS / name
     target.touch(mode=0o600)
-    child = os.fork()  # a child, because the namespace is made for the thread that asks
+    child = os.fork()  # a child: unshare(2) moves the calling thread
     if child == 0:
         status = 1
         try:
@@ -71,11 +71,11 @@ def name_network(name: str, *, new: bool) -> None:
         finally:
             os._exit(status)
     if os.waitpid(child, 0)[1] != 0:
-        raise OSError(f"the network namespace {name} could not be made")
+        raise OSError(f"the network namespace {name} cannot be made")
 
 
 def raise_loopback() -> None:
-    """Sets `lo` up in the network namespace that we are in, by ioctl: netlink libraries take 0.2 s to import."""
+    """Sets `lo` up in the current network namespace by ioctl: netlink libraries take 0.2 s to import."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         request = struct.pack("16sh22x", b"lo", 0)
         (flags,) = struct.unpack("16xh22x", fcntl.ioctl(control, _SIOCGIFFLAGS, request))

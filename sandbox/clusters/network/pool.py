@@ -1,4 +1,4 @@
-"""Which Service has which load-balancer address. Pure."""
+"""Load-balancer addresses of Services. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Key = tuple[str, str]  # namespace, name
 
 @dataclass(frozen=True)
 class Balanced:
-    """A Service of type LoadBalancer. address: what its status says, if anything. wanted: spec.loadBalancerIP."""
+    """A Service of type LoadBalancer. address: of its status, None without. wanted: spec.loadBalancerIP."""
 
     key: Key
     address: str | None = None
@@ -19,10 +19,10 @@ class Balanced:
 
 
 def assign(pool: Sequence[str], services: Iterable[Balanced]) -> dict[Key, str]:
-    """Address of each Service; one that finds the pool empty, or its wanted address taken, has none and waits.
+    """Address of each Service. A Service waits without one while the pool is empty or its wanted address is taken.
 
-    Who has an address of the pool keeps it (the older Service wins a conflict: callers give the oldest first); then
-    who wants a certain one gets it; the others get the lowest that is free.
+    A Service with an address of the pool keeps it (in a conflict the older one: callers give the oldest first). Then
+    Services with a wanted address get it; the others get the lowest free one.
     """
     listed = list(services)
     free = dict.fromkeys(pool)
@@ -46,7 +46,7 @@ def assign(pool: Sequence[str], services: Iterable[Balanced]) -> dict[Key, str]:
 
 
 def records(services: Iterable[Balanced], addresses: dict[Key, str]) -> dict[str, str]:
-    """Host names to addresses; a name that two Services claim stays with the first."""
+    """Host names to addresses; a name claimed by two Services stays with the first."""
     found: dict[str, str] = {}
     for service in services:
         for name in service.names:

@@ -1,1 +1,1 @@
-"""Which processes a sandbox runs, and with which commands. Pure."""
+"""A sandbox's processes and their commands. Pure."""

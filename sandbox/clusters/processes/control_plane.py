@@ -10,7 +10,7 @@ from sandbox.clusters.network.addresses import API_PORT, CLUSTER_DOMAIN, ETCD_PO
 from sandbox.clusters.supervisor.plan import Probe, Process
 
 ISSUER = f"https://kubernetes.default.svc.{CLUSTER_DOMAIN}"
-# istio-ca: the audience of the tokens by which proxies ask istiod for certificates.
+# istio-ca: the audience of the tokens with which proxies request certificates from istiod.
 AUDIENCES = (ISSUER, "istio-ca")
 _ETCD_PEER_PORT, _ETCD_HEALTH_PORT = 2380, 2381
 _CONTROLLER_MANAGER_PORT, _SCHEDULER_PORT = 10257, 10259
@@ -33,7 +33,7 @@ def etcd(tool: Path, cluster: ClusterAddresses, credentials: Credentials, data: 
         "key-file": credentials.key("etcd-server"),
         "client-cert-auth": "true",
         "trusted-ca-file": credentials.certificate("etcd"),
-        # A killed sandbox loses nothing by this (the kernel still has the pages); only a power cut may.
+        # A killed sandbox loses nothing by this (the kernel still has the pages); only a power cut can lose data.
         "unsafe-no-fsync": "true",
         # A day of history stays readable (the API server's own compaction is off): the proof searches it for secrets.
         "auto-compaction-retention": "24h",
@@ -95,11 +95,11 @@ def api_server(tool: Path, cluster: ClusterAddresses, credentials: Credentials) 
 
 
 def controller_manager(tool: Path, cluster: ClusterAddresses, credentials: Credentials) -> Process:
-    """kube-controller-manager. Nobody signs certificates by it, so it holds no CA key."""
+    """kube-controller-manager. It signs no certificates, so it holds no CA key."""
     flags = {
         "service-account-private-key-file": credentials.token_key,
         "root-ca-file": credentials.certificate("cluster"),
-        # Every loop with a ServiceAccount of its own would make default ServiceAccounts 5 s later.
+        # With one ServiceAccount per loop, default ServiceAccounts would appear 5 s later.
         "use-service-account-credentials": "false",
         "controllers": "*,-node-ipam-controller,-node-route-controller,-service-lb-controller",
     }
@@ -119,7 +119,7 @@ def _worker(
     credentials: Credentials,
     flags: Mapping[str, object],
 ) -> Process:
-    """What the two have in common: a client of the API server, with a port of its own on loopback."""
+    """Flags that both have in common: a client of the API server, with a port of its own on loopback."""
     kubeconfig = credentials.kubeconfig(name)
     common = {
         "kubeconfig": kubeconfig,
@@ -143,5 +143,5 @@ def _worker(
 
 
 def command(tool: Path, flags: Mapping[str, object]) -> list[str]:
-    """As programs of Kubernetes and etcd take their flags."""
+    """Flags in the form of Kubernetes' and etcd's programs."""
     return [str(tool), *(f"--{name}={value}" for name, value in flags.items())]

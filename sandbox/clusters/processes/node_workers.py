@@ -1,4 +1,4 @@
-"""Commands of what clusters need besides a control plane each: a way in, networks, names, nodes. Pure."""
+"""Commands of clusters besides their control planes: forwarder, networks, names, nodes. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sandbox.clusters.network.addresses import WAN, ClusterAddresses, NodeAddres
 from sandbox.clusters.processes.control_plane import command
 from sandbox.clusters.supervisor.plan import Probe, Process
 
-NETWORK, ADDONS = "network", "addons"  # the tasks that make the networks and each cluster's own objects
+NETWORK, ADDONS = "network", "addons"  # tasks: networks, and each cluster's own objects
 _AGENT_STAGE, _FORWARDER_STAGE = 0, 3
 _PROXY_HEALTH_PORT, _PROXY_METRICS_PORT = 10256, 10249
 
@@ -75,7 +75,7 @@ def kube_proxy(tool: Path, cluster: ClusterAddresses, credentials: Credentials) 
         ),
         "healthz-bind-address": f"127.0.0.1:{_PROXY_HEALTH_PORT}",
         "metrics-bind-address": f"127.0.0.1:{_PROXY_METRICS_PORT}",
-        # These are the machine's, not the sandbox's; rootless they could not be set at all.
+        # These belong to the machine, not to the sandbox; in rootless mode they cannot be set.
         "conntrack-max-per-core": "0",
         "conntrack-min": "0",
         "conntrack-tcp-timeout-established": "0s",
@@ -101,7 +101,7 @@ def load_balancers(state: Path, cluster: ClusterAddresses) -> Process:
 
 
 def agent(cluster: ClusterAddresses, node: NodeAddresses, config: Path) -> Process:
-    """A node. Whether it is ready, the API server says."""
+    """A node. It has no probe: the API server reports its readiness."""
     return Process(
         name=node.name,
         argv=[sys.executable, "-m", "sandbox.node", str(config)],

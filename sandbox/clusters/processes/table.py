@@ -1,4 +1,4 @@
-"""The table of processes: which program runs in which network, after what, and how it is known to be well. Pure."""
+"""The table of processes: program, network, order of start and health endpoint of each. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sandbox.clusters.supervisor.plan import Plan, Process
 
 
 class Tools(Protocol):
-    """What this room needs of `sandbox.toolchain.Tools`: executables by name."""
+    """The part of `sandbox.toolchain.Tools` that this package uses: executables by name."""
 
     def __getitem__(self, name: str) -> Path: ...
 
@@ -31,7 +31,7 @@ def plan(
     *,
     nodes: bool,
 ) -> Plan:
-    """Everything that a sandbox runs.
+    """All processes of a sandbox.
 
     listeners: file descriptor of each cluster's socket on the host. nodes: False: clusters without nodes, networks and
     DNS.

@@ -1,1 +1,1 @@
-"""The sandbox's first process: started in namespaces of its own, it runs all others and keeps them running."""
+"""The sandbox's first process: it starts in namespaces of its own, runs all others and restarts them."""

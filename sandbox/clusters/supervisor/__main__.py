@@ -1,8 +1,8 @@
 """PID 1 of a sandbox: `python -m sandbox.clusters.supervisor STATE`, started by spawn.py in its own namespaces.
 
-It names the network namespaces, mounts what the inside needs, starts the processes of the plan, restarts those that
-end, reaps what they leave behind, and writes processes.json. SIGTERM stops everything in order. If it is killed, the
-kernel kills all processes of its PID namespace; if its state directory goes away, it ends itself.
+It names the network namespaces, mounts directories of the inside, starts the processes of the plan, restarts those that
+end, reaps orphans, and writes processes.json. SIGTERM stops everything in order. If it is killed, the kernel kills all
+processes of its PID namespace. If its state directory disappears, it ends itself.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _RESOLVER = Path("/etc/resolv.conf")
 
 
 def prepare(plan: Plan) -> None:
-    """Mounts and network namespaces; all of it goes with the mount namespace."""
-    resolver = _RESOLVER.resolve()  # before /run is covered: it often is a link to there
+    """Makes mounts and network namespaces; all of them end with the mount namespace."""
+    resolver = _RESOLVER.resolve()  # before /run is covered: it is often a link into /run
     mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=64m")
     NETNS.mkdir(mode=0o755)
     name_network(WAN, new=False)
@@ -44,12 +44,12 @@ def _use_resolver(target: Path, nameserver: str) -> None:
     if target.is_relative_to("/run"):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.touch()
-    if target.exists():  # without one there is nothing to cover: such a machine resolves no names outside either
+    if target.exists():  # without one there is nothing to cover: the machine itself resolves no names
         mount(str(own), str(target), flags=MS_BIND)
 
 
 class Supervisor:
-    """Runs the children of one plan until it is told to stop."""
+    """Runs the children of one plan until it receives a stop."""
 
     def __init__(self, layout: Layout, plan: Plan) -> None:
         self.layout = layout
@@ -82,7 +82,7 @@ class Supervisor:
     async def _look_after_state(self) -> None:
         while self.layout.supervisor.exists():
             await asyncio.sleep(_LOOK_PERIOD)
-        self._abandoned = True  # somebody removed the directory: nobody could ever stop us by it
+        self._abandoned = True  # the directory is gone, and with it the only way for `down` to stop this process
         self._stop.set()
 
     def _reap(self) -> None:
@@ -99,7 +99,7 @@ class Supervisor:
                 child.exited(status)
 
     def _report(self) -> None:
-        """Writes the statuses soon; changes that come together are written once."""
+        """Writes the statuses soon; simultaneous changes are written once."""
         if not self._report_due:
             self._report_due = True
             asyncio.get_running_loop().call_later(0.02, self._write)

@@ -1,4 +1,4 @@
-"""One process of the sandbox and its life: waits for others, starts, becomes ready, is restarted, is stopped."""
+"""The life of one process of the sandbox: it waits for others, starts, becomes ready, restarts, stops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STABLE = 60.0  # seconds of life after which the back-off starts over
 
 
 class Child:
-    """Runs one `Process` of the plan. Its `status` is what people see.
+    """Runs one `Process` of the plan. `status` is its public report.
 
     changed: called after each change of the status.
     """
@@ -42,7 +42,7 @@ class Child:
         return self.status.pid
 
     def exited(self, wait_status: int) -> None:
-        """The supervisor reaped this child's process."""
+        """Called when the supervisor has reaped this child's process."""
         self._code = os.waitstatus_to_exitcode(wait_status)
         self._exited.set()
 
@@ -79,7 +79,7 @@ class Child:
         self._set("stopped", pid=None)
 
     async def _run_once(self) -> bool:
-        """Starts it and waits for its end. True when it must not be started again."""
+        """Starts the process and waits for its end. True when it must not start again."""
         self._exited.clear()
         try:
             process = self._start()
@@ -114,7 +114,7 @@ class Child:
             )
 
     async def _watch(self) -> None:
-        """Keeps `ready` true to what the health endpoint says."""
+        """Keeps `ready` equal to the health endpoint's answer."""
         if self.spec.kind == "task":
             return
         while True:
@@ -137,5 +137,5 @@ def _private(path: str, flags: int) -> int:
 
 
 def in_words(code: int) -> str:
-    """An exit code as people say it; negative ones are signals."""
+    """An exit code in words; a negative one is a signal."""
     return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

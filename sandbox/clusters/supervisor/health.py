@@ -1,4 +1,4 @@
-"""Asks the health endpoints of processes in other network namespaces, without blocking."""
+"""Requests health endpoints of processes in other network namespaces, without blocking."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def healthy(probe: Probe, network: str) -> bool:
 
 @lru_cache
 def _trusting(authority: Path) -> ssl.SSLContext:
-    """Made once for each: reading the file takes as long as the whole question."""
+    """Made once for each: reading the file takes as long as the whole request."""
     return ssl.create_default_context(cafile=str(authority))
 
 

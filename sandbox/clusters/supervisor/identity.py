@@ -1,4 +1,4 @@
-"""Which process is meant, for certain, whatever has become of its pid since."""
+"""The identity of a process, which stays unique when the kernel reuses its pid."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 
 class Identity(BaseModel, extra="forbid", frozen=True):
-    """One process for certain: a pid alone may have been given to another process since.
+    """One process: a pid alone may belong to another process by now.
 
     pid: as seen from the host. start: clock ticks after boot (/proc/PID/stat). boot: the kernel's boot id.
     """

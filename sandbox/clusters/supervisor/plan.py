@@ -1,4 +1,4 @@
-"""The plan: what the supervisor starts, as data. `processes` computes it, `supervisor` carries it out."""
+"""The plan: the supervisor's processes, as data. `processes` computes it, `supervisor` carries it out."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Probe(BaseModel, extra="forbid", frozen=True):
 class Process(BaseModel, extra="forbid", frozen=True):
     """One program of the sandbox.
 
-    network: the namespace it runs in. after: names that must be ready before it is started. kind: a service runs
-    until the sandbox stops and is restarted when it ends; a task runs once to its end. probe: None means ready once
-    started. stop_stage: stages stop one after the other, lowest first. grace: seconds between SIGTERM and SIGKILL.
-    inherited: open file descriptors that it needs.
+    network: its namespace. after: names of processes that must be ready before its start. kind: a service runs until
+    the sandbox stops and restarts when it ends; a task runs once to its end. probe: None means ready once started.
+    stop_stage: stages stop one after the other, lowest first. grace: seconds between SIGTERM and SIGKILL. inherited:
+    open file descriptors that it needs.
     """
 
     name: str
@@ -40,9 +40,9 @@ class Process(BaseModel, extra="forbid", frozen=True):
 
 
 class Plan(BaseModel, extra="forbid", frozen=True):
-    """Everything that PID 1 needs to know.
+    """The input of PID 1.
 
-    networks: namespaces to make besides the wan's. resolver: nameserver for everything inside; None leaves the host's.
+    networks: namespaces to make besides the wan's. resolver: nameserver for all programs inside; None keeps the host's.
     """
 
     networks: list[str]

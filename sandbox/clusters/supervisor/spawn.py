@@ -1,8 +1,8 @@
 """Starts a sandbox's PID 1 in namespaces of its own: `python -m sandbox.clusters.supervisor.spawn STATE [--nodes]`.
 
-A program of its own because forking needs a process without threads. It tries what this machine may allow, best
-first, and says why each try failed. The supervisor is recorded before it does anything, so that a killed launch
-leaves nothing that `down` does not find.
+A separate program, because forking needs a process without threads. It tries each mode of this machine, best first,
+and prints the reason for each failure. It records the supervisor before the supervisor acts, so `down` finds
+everything after a killed launch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sandbox.clusters.state import Layout, Mode, Supervisor, write
 from sandbox.clusters.supervisor import uid_maps
 from sandbox.clusters.supervisor.identity import Identity
 
-NOT_ALLOWED = 3  # exit code: every way was refused to this user; the reasons are on standard error
+NOT_ALLOWED = 3  # exit code: the machine refused every mode; the reasons are on standard error
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Way:
 
 
 def ways() -> list[Way]:
-    """What to try on this machine, best first."""
+    """The modes to try on this machine, best first."""
     found = [Way("root", uid_range=False)] if os.geteuid() == 0 else []
     if uid_maps.has_range():
         found.append(Way("rootless", uid_range=True))
@@ -46,7 +46,7 @@ def ways() -> list[Way]:
 def enter(way: Way, layout: Layout) -> tuple[int, socket.socket]:
     """Forks a process that is PID 1 of new namespaces and waits.
 
-    Returns its pid as seen from here, and a socket: a byte sent there lets it go on, closing it makes it end.
+    Returns its pid as seen from here, and a socket: a byte sent there lets it continue, closing it makes it end.
     Raises OSError when the kernel refuses.
     """
     ours, theirs = socket.socketpair()
@@ -62,7 +62,7 @@ def enter(way: Way, layout: Layout) -> tuple[int, socket.socket]:
             ours.sendall(b"mapped")
             answer = ours.recv(4096).decode()
         if not answer.isdigit():
-            raise OSError(answer or "it ended without a word")
+            raise OSError(answer or "it ended without a message")
     except BaseException:
         ours.close()
         raise
@@ -72,13 +72,13 @@ def enter(way: Way, layout: Layout) -> tuple[int, socket.socket]:
 
 
 def _make(way: Way, launcher: socket.socket, layout: Layout) -> NoReturn:
-    """In the forked maker: makes the namespaces, forks PID 1, tells its pid."""
+    """In the forked maker: makes the namespaces, forks PID 1, sends its pid."""
     try:
         if way.mode == "rootless":
             kernel.unshare(kernel.CLONE_NEWUSER, "user")
             launcher.sendall(b"map me")
             if launcher.recv(16) != b"mapped":
-                os._exit(1)  # the launcher knows why
+                os._exit(1)  # the launcher has the reason
             os.setresgid(0, 0, 0)
             os.setresuid(0, 0, 0)
         kernel.unshare(kernel.ALL_NAMESPACES, "mount, network and process")
@@ -87,7 +87,7 @@ def _make(way: Way, launcher: socket.socket, layout: Layout) -> NoReturn:
             _become_supervisor(launcher, layout)
         launcher.sendall(str(first).encode())
     except OSError as error:
-        with suppress(OSError):  # the launcher has gone away
+        with suppress(OSError):  # the launcher has ended
             launcher.sendall(str(error).encode())
     os._exit(0)
 
@@ -105,9 +105,9 @@ def _become_supervisor(launcher: socket.socket, layout: Layout) -> NoReturn:
         try:
             kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
         except OSError as error:
-            # Containers that mask parts of /proc forbid a fresh one. The old one shows the same processes, by other
+            # Containers that mask parts of /proc forbid a fresh one. The old one shows the same processes by other
             # pids.
-            print(f"{error}; going on with the /proc of the outside", file=sys.stderr, flush=True)
+            print(f"{error}; continuing with the /proc of the outside", file=sys.stderr, flush=True)
         os.execv(sys.executable, [sys.executable, "-m", "sandbox.clusters.supervisor", str(layout.root)])  # noqa: S606
     except OSError as error:
         print(error, file=sys.stderr, flush=True)

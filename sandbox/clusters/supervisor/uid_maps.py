@@ -1,4 +1,4 @@
-"""Which users a rootless sandbox has: a range where the machine allows it, else only its own user as root.
+"""The users of a rootless sandbox: a range where the machine allows it, else only its own user as root.
 
 With a range (newuidmap, newgidmap and entries in /etc/subuid and /etc/subgid) Pods run as users of their own.
 """
@@ -42,7 +42,7 @@ def subordinate(table: Path) -> int | None:
 def map_range(pid: int) -> None:
     """Maps root to this user and 1-65536 to its subordinate ids, for the user namespace of `pid`.
 
-    Raises OSError with what newuidmap said.
+    Raises OSError with the output of newuidmap.
     """
     for program, table, own in (
         ("newuidmap", Path("/etc/subuid"), os.getuid()),
@@ -55,7 +55,7 @@ def map_range(pid: int) -> None:
 
 
 def map_single(pid: int) -> None:
-    """Maps root to this user and nobody else. setgroups must be given up first, or the kernel refuses the group map."""
+    """Maps root to this user only. setgroups must be given up first, or the kernel refuses the group map."""
     for name, content in (
         ("setgroups", "deny"),
         ("uid_map", f"0 {os.getuid()} 1"),

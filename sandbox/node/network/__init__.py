@@ -1,1 +1,1 @@
-"""Pods' networks: a network plug-in's part of a node's work. Entry: `daemon.Daemon`, which the runtime asks."""
+"""Pods' networks: a network plug-in's part of a node. Entry: `daemon.Daemon`, which serves the runtime."""

@@ -1,4 +1,4 @@
-"""Which Pod has which address: every address once, the longest unused one first."""
+"""Addresses of Pods: each in use once, the longest unused one first."""
 
 import ipaddress
 from collections.abc import Iterable, Iterator
@@ -15,8 +15,8 @@ class AddressPool:
     def take(self) -> str:
         """A free address. Raises RuntimeError when there is none.
 
-        Goes round the range instead of giving back the lowest free one: an address that has just been released may
-        still be in somebody's connection tables.
+        Goes round the range instead of giving back the lowest free one: connection tables may still hold an address
+        that has just been released.
         """
         for _ in range(2):
             for address in self._next:

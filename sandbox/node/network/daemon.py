@@ -1,4 +1,4 @@
-"""What the container runtime asks of its node: a Pod's network, and which program an image stands for.
+"""Serves the container runtime: a Pod's network, and the program of an image.
 
 On a unix socket: one JSON object in, one out, each on a line, then the end.
 
@@ -7,8 +7,8 @@ On a unix socket: one JSON object in, one out, each on a line, then the end.
 - ``{"do": "remove", "id": ..}``: ``{}``, also for one that is not there
 - ``{"do": "image", "reference": ..}``: ``{"id": .., "user": number}``
 
-id: of the Pod's sandbox; a Pod has another one after each start of it. What goes wrong is ``{"error": text}``, with
-``"unknown": true`` for an image that no program here stands for.
+id: of the Pod's sandbox; each start of a Pod makes another one. A failure is ``{"error": text}``, with
+``"unknown": true`` for an image without a program here.
 """
 
 import asyncio
@@ -37,32 +37,32 @@ class Daemon:
         self._networks: dict[str, PodNetwork] = {}
 
     async def serve(self, socket: Path) -> None:
-        """Returns when it listens."""
+        """Returns when the socket listens."""
         await asyncio.start_unix_server(self._handle, socket)
 
-    async def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Never raises: what goes wrong is an answer."""
+    async def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Never raises: a failure is an answer."""
         try:
-            match asked["do"]:
+            match request["do"]:
                 case "add":
-                    sysctls = (asked.get("sysctls") or {}).items()
+                    sysctls = (request.get("sysctls") or {}).items()
                     of_network = {name: value for name, value in sysctls if name.startswith("net.")}
-                    return await self._add(asked["id"], asked["uid"], of_network)
+                    return await self._add(request["id"], request["uid"], of_network)
                 case "remove":
-                    return await self._remove(asked["id"])
+                    return await self._remove(request["id"])
                 case "image":
-                    return await asyncio.to_thread(self._image, asked["reference"])
-            return {"error": f"this node cannot do {asked['do']!r}"}
+                    return await asyncio.to_thread(self._image, request["reference"])
+            return {"error": f"this node cannot do {request['do']!r}"}
         except images.UnknownImageError as error:
             return {"error": str(error), "unknown": True}
-        except Exception as error:  # whatever it is, the runtime has to learn of it, and tries again
-            _log.warning("%s: %s", asked, error or type(error).__name__)
+        except Exception as error:  # any error is an answer to the runtime, which tries again
+            _log.warning("%s: %s", request, error or type(error).__name__)
             return {"error": str(error) or type(error).__name__}
 
     async def _add(self, sandbox: str, uid: str, sysctls: Mapping[str, str]) -> dict[str, Any]:
         address = self._addresses.take()
         try:
-            await self._policies.admit(uid, address)  # before anything runs that could send
+            await self._policies.admit(uid, address)  # before any of its programs starts
             made = await pod_network.create(self._uplink, f"pod{sandbox[:11]}", address, sysctls)
         except BaseException:
             self._give_back(address)

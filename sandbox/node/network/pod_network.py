@@ -1,7 +1,7 @@
 """A Pod's network: a namespace with loopback and one leg on the node's bridge.
 
-The namespace lives as long as somebody holds it: the node by a descriptor, containers by being in it. So nothing is
-left when the node is killed; the veth pair goes with the namespace.
+The namespace lives as long as a process holds it: the node by a descriptor, containers by being in it. So no namespace
+remains after the node is killed; the veth pair goes with the namespace.
 
 pyroute2: the kernel's own netlink interface, no `ip` program needed and errors by number.
 """
@@ -19,13 +19,13 @@ from pyroute2.netlink.exceptions import NetlinkError  # type: ignore[import-unty
 
 from sandbox import kernel
 
-# As container runtimes set them for a Pod: its network namespace has nobody else's ports to protect.
+# As container runtimes set them for a Pod: its network namespace holds no other program's ports.
 _SYSCTLS = {"net.ipv4.ip_unprivileged_port_start": "0", "net.ipv4.ping_group_range": "0 0"}
 
 
 @dataclass(frozen=True)
 class Uplink:
-    """Where Pods are attached: the bridge's name and its address."""
+    """The attachment of Pods: the bridge's name and its address."""
 
     bridge: str
     gateway: str
@@ -41,7 +41,7 @@ class PodNetwork:
 
 
 async def in_own_thread(work: Callable[[], None]) -> None:
-    """Runs ``work`` in a thread that ends with it: a thread that has entered another namespace must not be reused."""
+    """Runs ``work`` in a thread that ends with it: a thread in another namespace must not be reused."""
     thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pod-network")
     try:
         await asyncio.get_running_loop().run_in_executor(thread, work)
@@ -61,7 +61,7 @@ async def create(uplink: Uplink, interface: str, address: str, sysctls: Mapping[
 
     def attach() -> None:
         with IPRoute() as route:
-            with suppress(NetlinkError):  # left of a Pod of that name, if anything
+            with suppress(NetlinkError):  # of a former Pod of that name
                 route.link("del", ifname=interface)
             route.link("add", ifname=interface, kind="veth", peer={"ifname": "eth0", "net_ns_fd": made[0]})
             index = route.link_lookup(ifname=interface)[0]
@@ -74,7 +74,7 @@ async def create(uplink: Uplink, interface: str, address: str, sysctls: Mapping[
             index = route.link_lookup(ifname="eth0")[0]
             route.addr("add", index=index, address=address, prefixlen=32)
             route.link("set", index=index, state="up")
-            # A /32 and a route through the bridge's own address: every packet passes the node, where Service rules are.
+            # A /32 and a route through the bridge's own address: every packet passes the node with its Service rules.
             route.route("add", dst=f"{uplink.gateway}/32", oif=index, scope="link")
             route.route("add", dst="default", gateway=uplink.gateway, oif=index)
 
@@ -94,12 +94,12 @@ def _write_sysctls(values: Mapping[str, str]) -> None:
         try:
             path.write_text(value)
         except OSError:
-            if name not in _SYSCTLS:  # the defaults are a convenience; what a Pod asks for is not
+            if name not in _SYSCTLS:  # a kernel may lack a default; a Pod's own setting is required
                 raise
 
 
 async def remove(network: PodNetwork) -> None:
-    """Detaches at once, so that the address can be used again although a program may still hold the namespace."""
+    """Detaches at once: the address is then free, although a program may still hold the namespace."""
     os.close(network.fd)
 
     def detach() -> None:
@@ -112,8 +112,8 @@ async def remove(network: PodNetwork) -> None:
 async def check(uplink: Uplink) -> None:
     """Raises RuntimeError if the bridge is missing or has another address.
 
-    Also fixes the bridge's hardware address: left alone it is the lowest of its ports' and changes when a Pod comes,
-    and every other Pod then sends into the void until its neighbour entry runs out.
+    Also fixes the bridge's hardware address: by default it is the lowest of its ports' and changes with new Pods. Every
+    other Pod would then lose packets until its neighbour entry expires.
     """
 
     def look() -> None:

@@ -1,4 +1,4 @@
-"""Follows NetworkPolicies, Pods and Namespaces and keeps the kernel's rules for this node's Pods true to them."""
+"""Follows NetworkPolicies, Pods and Namespaces and keeps the kernel's rules for this node's Pods up to date."""
 
 import asyncio
 import logging
@@ -20,10 +20,10 @@ _log = logging.getLogger(__name__)
 
 
 class Enforcer:
-    """The rules of one node's network, in which it runs.
+    """The rules of one node's network. It runs in that network.
 
-    node_name: names its table. client: may watch all three kinds in the whole cluster. A Pod of this node is known from
-    `admit` on, which is before its first program starts; a Pod elsewhere once its status has an address.
+    node_name: names its table. client: may watch all three kinds in the whole cluster. A Pod of this node counts from
+    `admit` on, before its first program starts; a Pod elsewhere once its status has an address.
     """
 
     def __init__(self, node_name: str, client: AsyncClient, nft: Path) -> None:
@@ -31,7 +31,7 @@ class Enforcer:
         self._changed = asyncio.Event()
         self._applying = asyncio.Lock()
         self._seen = asyncio.Event()
-        self._local: dict[str, tuple[str, Endpoint]] = {}  # by address: the Pod's uid, and what was last known of it
+        self._local: dict[str, tuple[str, Endpoint]] = {}  # by address: the Pod's uid, and its latest object
         self._applied = ""
         self._policies = Mirror(client, NetworkPolicy, self._changed.set)
         self._pods = Mirror(client, Pod, self._on_pod)
@@ -49,7 +49,7 @@ class Enforcer:
                 self._changed.clear()
                 try:
                     await self._apply()
-                except (OSError, ValueError) as error:  # the rules of before stay
+                except (OSError, ValueError) as error:  # the former rules stay
                     _log.error("network policies: %s", error)
                     self._changed.set()
                     await asyncio.sleep(_RETRY)
@@ -73,7 +73,7 @@ class Enforcer:
             await self._apply()
 
     def dismiss(self, address: str) -> None:
-        """A Pod of this node has given its address back."""
+        """Forgets a Pod of this node that has returned its address."""
         self._local.pop(address, None)
         self._changed.set()
 
@@ -126,12 +126,12 @@ class Enforcer:
 
 
 def _newest(endpoint: Endpoint, pod: Pod | None) -> Endpoint:
-    """A Pod's labels may change; its address stays the one that this node gave it until `dismiss`."""
+    """A Pod's labels may change; its address stays the one of this node until `dismiss`."""
     return (Endpoint.of(pod, endpoint.address) if pod else None) or endpoint
 
 
 def _elsewhere(current: Mapping[str, Pod], here: Container[str], taken: Container[str]) -> list[Endpoint]:
-    """Pods of other nodes. One that this node has dismissed may still have its address in its status.
+    """Pods of other nodes. The status of a Pod dismissed by this node may still have its address.
 
     here: uids of this node's Pods. taken: their addresses.
     """

@@ -1,8 +1,8 @@
 """The NetworkPolicies of a node's Pods as nftables rules. Pure text.
 
-Pods reach each other and the world by way of their node, so one chain on what is forwarded sees all but the traffic
-with the node itself, which the standard lets through. kube-proxy has put a Pod's address in the place of a Service's
-by then, and the node's own address is only put in the place of a Pod's afterwards.
+Pods reach each other and the world through their node. So one chain on forwarded packets sees all traffic but that with
+the node itself, which the standard allows. kube-proxy has replaced a Service's address with a Pod's by then, and the
+node's own address replaces a Pod's only afterwards.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ipaddress import IPv4Network, collapse_addresses, ip_network
 from sandbox.node.network_policies.selection import Allowed, Direction, Ports
 
 _FIELDS: Mapping[Direction, tuple[str, str]] = {"Ingress": ("ip daddr", "ip saddr"), "Egress": ("ip saddr", "ip daddr")}
-"""Where a packet has the address of the Pod, and where that of the other end."""
+"""The fields of a packet with the Pod's address and with the other end's."""
 
 
 @dataclass(frozen=True)
 class Isolated:
-    """One direction of one Pod, and all that goes through."""
+    """One direction of one Pod, and its allowed traffic."""
 
     address: str
     direction: Direction
@@ -29,7 +29,7 @@ class Isolated:
 def table(name: str, isolated: Iterable[Isolated]) -> str:
     """Input for `nft -f -`: replaces the whole table in one step, so that no packet meets half of it.
 
-    name: of the table, another one for each node, since nodes may share a network.
+    name: of the table; each node has its own, since nodes may share a network.
     """
     ordered = sorted(isolated, key=lambda one: (one.direction, one.address))
     chains = {_chain(one): one for one in ordered}
@@ -39,7 +39,7 @@ def table(name: str, isolated: Iterable[Isolated]) -> str:
             f"table inet {name}",
             f"delete table inet {name}",
             f"table inet {name} {{",
-            # Refused and not dropped: who is refused learns of it at once.
+            # Rejected, not dropped: the caller gets the refusal at once.
             "    chain refuse {",
             "        meta l4proto tcp reject with tcp reset",
             "        reject with icmpx admin-prohibited",
@@ -66,7 +66,7 @@ def _chain(isolated: Isolated) -> str:
 
 
 def _body(chain: str, isolated: Isolated) -> Iterable[str]:
-    """Back to the base chain with what is allowed: the other end's policies have a say too."""
+    """Returns allowed traffic to the base chain: the other end's policies apply too."""
     _, other = _FIELDS[isolated.direction]
     yield f"    chain {chain} {{"
     yield f"        {other} {isolated.address} return"  # a Pod may always call itself, by a Service too
@@ -78,7 +78,7 @@ def _body(chain: str, isolated: Isolated) -> Iterable[str]:
 
 
 def _match(allowed: Allowed, other: str) -> list[str] | None:
-    """The words that a packet has to fit; None when none can, for an IPv6 block in this network of IPv4."""
+    """A packet's match in nft's words; None for an IPv6 block, which matches no packet of this IPv4 network."""
     words = []
     if allowed.addresses is not None:
         addresses = [one for one in allowed.addresses if ip_network(one, strict=False).version == 4]
@@ -92,7 +92,7 @@ def _match(allowed: Allowed, other: str) -> list[str] | None:
 
 
 def _set(addresses: Iterable[str]) -> str:
-    """Blocks may overlap, which nft refuses in a set: here they do not, and neighbours are one."""
+    """The blocks merged: nft rejects a set with overlapping ones."""
     networks = collapse_addresses(IPv4Network(one, strict=False) for one in addresses)
     return f"{{ {', '.join(map(str, networks))} }}"
 

@@ -1,7 +1,7 @@
-"""What NetworkPolicies mean for one Pod: pure, from objects that the caller has read.
+"""The meaning of NetworkPolicies for one Pod: pure, from objects that the caller has read.
 
-A Pod that some policy selects for a direction is isolated in it, and only what one of the rules of those policies
-allows goes through; a Pod that none selects is open.
+A Pod selected by a policy for a direction is isolated in it: only traffic allowed by a rule of those policies passes. A
+Pod without such a policy is open.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A Pod as policies see it. named_ports: by protocol and name ("TCP", "http")."""
+    """A Pod as a policy's subject. named_ports: by protocol and name ("TCP", "http")."""
 
     namespace: str
     address: str
@@ -30,9 +30,9 @@ class Endpoint:
 
     @classmethod
     def of(cls, pod: Pod, address: str = "") -> Endpoint | None:
-        """None for a Pod that has no address of its own: not yet, no longer, or the node's.
+        """None for a Pod without an address of its own: not yet, no longer, or the node's.
 
-        address: where its status does not say it yet.
+        address: used where its status has none yet.
         """
         assert pod.metadata is not None
         assert pod.spec is not None
@@ -57,7 +57,7 @@ class Ports:
 
 @dataclass(frozen=True)
 class Allowed:
-    """Traffic that goes through: with these addresses, on these ports.
+    """Allowed traffic: with these addresses, on these ports.
 
     addresses: single ones or in CIDR form; None means any. excluded: in CIDR form. ports: None means any protocol.
     """
@@ -69,7 +69,7 @@ class Allowed:
 
 @dataclass(frozen=True)
 class World:
-    """All that policies may refer to. namespaces: labels by name."""
+    """The objects that policies may refer to. namespaces: labels by name."""
 
     policies: Sequence[NetworkPolicy]
     endpoints: Sequence[Endpoint]
@@ -77,7 +77,7 @@ class World:
 
 
 def allowed(endpoint: Endpoint, direction: Direction, world: World) -> list[Allowed] | None:
-    """What goes through to (or from) this Pod; None when no policy isolates it in this direction."""
+    """The allowed traffic to (or from) this Pod; None when no policy isolates it in this direction."""
     specs = [
         policy.spec
         for policy in world.policies
@@ -98,7 +98,7 @@ def allowed(endpoint: Endpoint, direction: Direction, world: World) -> list[Allo
 
 
 def _types(spec: NetworkPolicySpec) -> Sequence[str]:
-    """What the API server sets when nothing is given."""
+    """The policy's directions; without `policyTypes` the API server's default."""
     return spec.policyTypes or (["Ingress", "Egress"] if spec.egress else ["Ingress"])
 
 
@@ -109,7 +109,7 @@ def _of_rule(
     ports: Sequence[NetworkPolicyPort],
     world: World,
 ) -> Iterable[Allowed]:
-    """No peer at all means every peer, no port every port."""
+    """A rule without peers means every peer, a rule without ports every port."""
     if not peers:
         yield from _with_ports(Allowed(None), endpoint, direction, world.endpoints, ports)
     for peer in peers:
@@ -129,9 +129,9 @@ def _with_ports(
     peers: Iterable[Endpoint],
     ports: Sequence[NetworkPolicyPort],
 ) -> Iterable[Allowed]:
-    """The traffic on each of the ports. A name is looked up in the Pod that is called, hence, going out, in each peer.
+    """The traffic on each of the ports. A name is a port of the called Pod; for egress, of each peer.
 
-    peers: the Pods among the addresses, where only Pods know the name.
+    peers: the Pods among the addresses, where only Pods have the name.
     """
     if not ports:
         yield traffic
@@ -153,7 +153,7 @@ def _with_ports(
 
 
 def _is_peer(one: Endpoint, peer: NetworkPolicyPeer, namespace: str, namespaces: Mapping[str, Labels]) -> bool:
-    """Whether the Pod is meant. A podSelector alone means the policy's own namespace, a namespaceSelector every Pod."""
+    """Whether the Pod matches. A podSelector alone means the policy's own namespace, a namespaceSelector every Pod."""
     if peer.namespaceSelector is None:
         if one.namespace != namespace:
             return False
@@ -163,7 +163,7 @@ def _is_peer(one: Endpoint, peer: NetworkPolicyPeer, namespace: str, namespaces:
 
 
 def matches(selector: LabelSelector | None, labels: Labels) -> bool:
-    """Whether labels satisfy all of a selector; an empty one is satisfied by any, as is none."""
+    """Whether labels match all of a selector; an empty one, or none, matches any."""
     if selector is None:
         return True
     wanted = selector.matchLabels or {}
@@ -173,7 +173,7 @@ def matches(selector: LabelSelector | None, labels: Labels) -> bool:
 
 
 def _satisfies(expression: LabelSelectorRequirement, labels: Labels) -> bool:
-    """NotIn is satisfied by what lacks the label. Raises ValueError for an operator that Kubernetes does not have."""
+    """NotIn also matches labels without the key. Raises ValueError for an operator that Kubernetes does not have."""
     key, values = expression.key, expression.values or []
     if expression.operator == "In":
         return labels.get(key) in values

@@ -18,12 +18,12 @@ _PAUSE = 1.0
 
 def key_of(thing: Resource) -> Key:
     """Namespace and name."""
-    metadata: ObjectMeta = thing.metadata  # type: ignore[attr-defined]  # every kind has it; the base class does not say so
+    metadata: ObjectMeta = thing.metadata  # type: ignore[attr-defined]  # every kind has it; the base class lacks it
     return (metadata.namespace or "", metadata.name or "")
 
 
 class Mirror(Generic[T]):
-    """A copy of all objects of a kind. changed: called when it has changed. namespace: None for kinds in none."""
+    """A copy of all objects of a kind. changed: called after each change. namespace: None for kinds without one."""
 
     def __init__(
         self, client: AsyncClient, kind: type[T], changed: Callable[[], None], *, namespace: str | None = "*"
@@ -37,7 +37,7 @@ class Mirror(Generic[T]):
         while True:
             try:
                 await self._follow()
-            except Exception as error:  # whatever it is (a cut-off line, a bad answer): a copy must not silently age
+            except Exception as error:  # any error (a cut-off line, a bad answer): a copy must not silently age
                 _log.info("watch of %s starts again: %s", self._kind.__name__, error or type(error).__name__)
             await asyncio.sleep(_PAUSE)
 

@@ -3,7 +3,7 @@
 
 GET /fetch?url=URL   makes the request from here; answers {"status", "headers", "body"}, 502 if it cannot be made
 GET /status/CODE     answers with that code
-any other path       answers {"pod", "method", "path", "headers", "client"}: what arrived here
+any other path       answers {"pod", "method", "path", "headers", "client"}: the request as it arrived
 
 Listens on port $PORT (default 8080), on all addresses. SIGTERM ends it at once.
 """
@@ -40,7 +40,7 @@ def fetch(url: str) -> tuple[int, dict[str, object]]:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # head and body leave in one piece: what cuts the connection cuts no answer in two
+    wbufsize = -1  # head and body leave in one piece, so that a broken connection cuts no answer in two
 
     def _answer(self, status: int, document: dict[str, object]) -> None:
         body = json.dumps(document).encode() + b"\n"

@@ -1,1 +1,1 @@
-"""What a container runtime does: a container's spec, its root directory and rights, and its first process."""
+"""A container runtime's work: a container's spec, its root directory and rights, and its first process."""

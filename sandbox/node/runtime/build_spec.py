@@ -1,9 +1,9 @@
-"""How a container starts: what the runtime (CRI) says of it, the image's program, the node's directories.
+"""The start of a container: the runtime's messages (CRI), the image's program, the node's directories.
 
 document: ``container`` (the CRI's ContainerConfig), ``sandbox`` (PodSandboxConfig), ``bin_dir``, ``state``, and for a
-further process in a container that runs ``argv``, ``join_pid`` and ``tty``. The CRI's messages are as Go writes them:
-names as in its api.proto, what is empty left out, the image by its name and not its id. Kubelet has expanded $(NAME)
-and made all of the volumes.
+further process in a running container ``argv``, ``join_pid`` and ``tty``. The CRI's messages have Go's JSON form: names
+of its api.proto, empty fields left out, the image by its name and not its id. Kubelet has expanded $(NAME) and made all
+volumes.
 """
 
 import os
@@ -45,9 +45,9 @@ def resolv_conf(sandbox: Message) -> str:
 
 
 def spec_of(document: Message, ids: security.IdMap) -> RuntimeSpec:
-    """Reads of this machine only which tools and directories there are.
+    """Of this machine it reads only the presence of tools and directories.
 
-    Raises UnknownImageError, RefusedError, FileNotFoundError (a tool), ValueError (a file of another form).
+    Raises UnknownImageError, RefusedError, FileNotFoundError (a tool), ValueError (a malformed file).
     """
     container, sandbox, state = document["container"], document["sandbox"], Path(document["state"])
     image = images.find(container["image"]["image"])
@@ -57,7 +57,7 @@ def spec_of(document: Message, ids: security.IdMap) -> RuntimeSpec:
     texts: Mapping[str, str] = {}
     if one_user.applies(ids, files):
         files, texts, identity = one_user.marking(files, identity)
-    hostname = sandbox.get("hostname") or os.uname().nodename  # on the node's network it is the node's
+    hostname = sandbox.get("hostname") or os.uname().nodename  # on the node's network the node's name
     names = {"/etc/hostname": f"{hostname}\n", "/etc/resolv.conf": resolv_conf(sandbox)}
     bound = {**files.bound, **(rootfs.python_files() if image.python else {})}
     variables = {one["key"]: one.get("value", "") for one in container.get("envs", ())}

@@ -1,6 +1,6 @@
 """Makes the node process 1 of a PID namespace of its own, with mounts of its own.
 
-So the kernel itself sees to it that no Pod's process, network or mounted Secret outlives the node, however it ends.
+So the kernel ensures that no Pod's process, network or mounted Secret outlives the node, however it ends.
 """
 
 import os
@@ -12,12 +12,12 @@ from sandbox import kernel
 
 
 def run_isolated() -> None:
-    """Returns only in the new process; the calling one waits for it, passes signals on, and exits as it does."""
+    """Returns only in the new process; the calling one waits for it, forwards signals, and exits with its code."""
     kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWNS, "process and mount")
     child = os.fork()
     if child:
         sys.exit(_wait(child))
-    # If the waiting process is killed, so is this one; both have one thread and no change of user, so it stays set.
+    # If the waiting process is killed, so is this one; neither has threads or a change of user, so this stays set.
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL, "end with the parent")
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC

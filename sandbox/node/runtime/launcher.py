@@ -1,9 +1,9 @@
 """Becomes a container: new namespaces, a root directory of its own, lowered rights, then the program itself.
 
-Run as ``python -S -m sandbox.node.runtime.launcher DOCUMENT_FD REPORT_FD [NETWORK_FD]``. DOCUMENT_FD: what the
-container runtime says of the container, as JSON (see build_spec). REPORT_FD: reports a line with the process id, then
-nothing (the program runs: the descriptor closes on exec) or one line that says what failed; only that line where there
-is no process. NETWORK_FD: the Pod's network namespace; left out, the container is in the node's.
+Run as ``python -S -m sandbox.node.runtime.launcher DOCUMENT_FD REPORT_FD [NETWORK_FD]``. DOCUMENT_FD: the container
+runtime's document, as JSON (see build_spec). REPORT_FD: receives a line with the process id. Its end after that means
+that the program runs (the descriptor closes on exec); a second line is an error. Without a process there is only the
+error's line. NETWORK_FD: the Pod's network namespace; left out, the container is in the node's.
 
 Standard library only, because it starts for every container and every exec probe. The program is process 1 of its PID
 namespace, as in a container, so the kernel ends all its children with it.
@@ -24,13 +24,13 @@ from sandbox.node.runtime import build_spec, one_user
 from sandbox.node.runtime.security import IdMap
 from sandbox.node.runtime.spec import Identity, Mount, RuntimeSpec
 
-# As container runtimes do: the node's kernel settings are not a container's to change, its memory not to read.
+# As in container runtimes: a container must neither change the node's kernel settings nor read its memory.
 PROC_READ_ONLY = ("sys", "irq", "bus", "fs", "sysrq-trigger")
 PROC_HIDDEN = ("kcore", "keys", "timer_list", "sched_debug")
 
 
 def _place(root: Path, mount: Mount) -> None:
-    """Carries out one step; parents that do not exist are made with mode 0755."""
+    """Carries out one step; makes missing parents with mode 0755."""
     target = root / mount.target.lstrip("/")
     if mount.optional and not Path(mount.source).exists():
         return
@@ -104,7 +104,7 @@ def _take_identity(identity: Identity) -> None:
 
 
 def _take_terminal() -> None:
-    import fcntl  # noqa: PLC0415 (hardly any process has one)
+    import fcntl  # noqa: PLC0415 (few processes have a terminal)
     import termios  # noqa: PLC0415
 
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -115,7 +115,7 @@ def _report(fd: int, text: str) -> None:
 
 
 def _become(runtime_spec: RuntimeSpec, report: int) -> NoReturn:
-    """Runs in the new process: never returns; a failure is reported and ends it with 127 (or 126)."""
+    """Runs in the new process and never returns; after a failure it reports and exits with 127 (or 126)."""
     try:
         os.setsid()
         if runtime_spec.terminal:
@@ -132,13 +132,13 @@ def _become(runtime_spec: RuntimeSpec, report: int) -> NoReturn:
     except OSError as error:
         what = f"{error.strerror}" + (f": {os.fsdecode(error.filename)}" if error.filename else "")
         _report(report, what)
-        if runtime_spec.join_pid is not None:  # who has asked for it (kubectl exec) sees what it writes
+        if runtime_spec.join_pid is not None:  # its standard error reaches the caller (kubectl exec)
             _report(2, what)
         os._exit(127 if isinstance(error, FileNotFoundError) else 126)
 
 
 def _enter(runtime_spec: RuntimeSpec, network: int | None, nft: Path, ids: IdMap) -> None:
-    """Moves this process into the namespaces, and of a new PID namespace its next child."""
+    """Moves this process into the namespaces, and its next child into a new PID namespace."""
     if runtime_spec.join_pid is not None:
         kernel.setns(os.pidfd_open(runtime_spec.join_pid), kernel.ALL_NAMESPACES, "the container's")
         return
@@ -150,24 +150,24 @@ def _enter(runtime_spec: RuntimeSpec, network: int | None, nft: Path, ids: IdMap
 
 
 def main() -> int:
-    told, report, *networks = map(int, sys.argv[1:])
+    document_fd, report, *networks = map(int, sys.argv[1:])
     for fd in (report, *networks):
         os.set_inheritable(fd, False)
     try:
-        with open(told, "rb") as file:  # noqa: PTH123 (a descriptor, not a path)
+        with open(document_fd, "rb") as file:  # noqa: PTH123 (a descriptor, not a path)
             document = json.load(file)
         ids = IdMap.of_this_process()
         runtime_spec = build_spec.spec_of(document, ids)
         _enter(runtime_spec, networks[0] if networks else None, Path(document["bin_dir"], "nft"), ids)
         child = os.fork()
-    except Exception as error:  # whatever it is: the runtime, and so the Pod's status, has to say it
+    except Exception as error:  # any error must reach the runtime, and so the Pod's status
         _report(report, " ".join(f"{error or type(error).__name__}".split("\n")))
         return 126
     if child == 0:
         _become(runtime_spec, report)
     _report(report, str(child))
     if runtime_spec.join_pid is None:
-        return 0  # kubelet, which inherits orphans, gets the container and reaps it
+        return 0  # kubelet inherits orphans, so it gets the container and reaps it
     os.close(report)
     return kernel.exit_code(os.waitpid(child, 0)[1])
 

@@ -1,7 +1,7 @@
-"""What a container sees as its root directory: computed here as a list of steps, carried out by the launcher.
+"""A container's root directory: computed here as a list of steps, carried out by the launcher.
 
-A tmpfs with the machine's programs and libraries bound read-only; of /etc only what programs need; never the
-machine's home directories, state, users or devices.
+A tmpfs with the machine's programs and libraries bound read-only, and selected files of /etc; never the machine's home
+directories, state, users or devices.
 """
 
 import sys
@@ -21,7 +21,7 @@ _SYSTEM = (
     *(Path("/usr/local", name) for name in _SHARED),
 )
 
-# The users that Istio's and most distroless images know.
+# The users of Istio's and most distroless images.
 USERS = """\
 root:x:0:0:root:/root:/sbin/nologin
 nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin
@@ -34,7 +34,7 @@ GROUP_OF = {int(row.split(":")[2]): int(row.split(":")[3]) for row in USERS.spli
 
 
 def _system() -> Iterator[Mount]:
-    """The machine's programs and libraries. /usr/local/bin stays empty: there the image's own programs go."""
+    """The machine's programs and libraries. /usr/local/bin stays empty for the image's own programs."""
     for path in _SYSTEM:
         if path.is_symlink():
             yield Mount("symlink", str(path), str(path.readlink()))
@@ -43,14 +43,14 @@ def _system() -> Iterator[Mount]:
 
 
 def python_files() -> Mapping[str, str]:
-    """The interpreter that runs this, at its own path, for images whose program is a script.
+    """This interpreter, at its own path, for images with a script as program.
 
-    It may live below a home directory that only its owner may enter, so it is bound and not just named.
+    It may live below a home directory that only its owner may enter, so it is bound and not only named.
     """
     executable = Path(sys.executable).resolve()
     prefix = Path(sys.base_prefix).resolve()
     if prefix == Path("/usr"):
-        return {}  # there already, and a second mount inside that read-only one is refused to ordinary users
+        return {}  # bound already, and the kernel refuses ordinary users a second mount inside of a read-only one
     if prefix == Path("/usr/local"):
         return {str(executable): str(executable)}
     return {str(prefix): str(prefix)}
@@ -86,8 +86,8 @@ def layout(
 ) -> tuple[Mount, ...]:
     """All steps in order.
 
-    By path in the container, files: path of the node's; links: where it leads; texts: content.
-    Volumes come last and from the shortest path on, so that one may lie in another; they also hide what was there.
+    By path in the container, files: path of the node's; links: the target; texts: content.
+    Volumes come last and from the shortest path on, so that one may lie in another; they hide files at their paths.
     """
     return (
         *_system(),

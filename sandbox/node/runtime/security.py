@@ -1,6 +1,6 @@
-"""Which user, groups and rights a container's process gets: its security context over the image.
+"""User, groups and rights of a container's process: its security context over the image's settings.
 
-The context is the CRI's LinuxContainerSecurityContext; what is of the whole Pod, kubelet has put into it.
+The context is the CRI's LinuxContainerSecurityContext; kubelet has merged the Pod's settings into it.
 """
 
 from collections.abc import Mapping
@@ -12,23 +12,23 @@ from sandbox.node.runtime.images import Image
 from sandbox.node.runtime.rootfs import GROUP_OF
 from sandbox.node.runtime.spec import Identity
 
-# Numbers of linux/capability.h. What container runtimes give by default, but for MKNOD: no devices here.
+# Numbers of linux/capability.h. The defaults of container runtimes, without MKNOD: no devices here.
 CAPABILITIES = {
     "CHOWN": 0, "DAC_OVERRIDE": 1, "FOWNER": 3, "FSETID": 4, "KILL": 5, "SETGID": 6, "SETUID": 7, "SETPCAP": 8,
     "NET_BIND_SERVICE": 10, "NET_RAW": 13, "SYS_CHROOT": 18, "AUDIT_WRITE": 29, "SETFCAP": 31,
 }  # fmt: skip
-# With what a Pod may have besides, since its own namespaces confine it. SYS_ADMIN and the like they do not: a process
-# here shares the machine's kernel with root's rights in no more than namespaces.
+# Further ones that a Pod may add, since its own namespaces confine them. They do not confine SYS_ADMIN and the like: a
+# process here has root's rights over the machine's kernel in its namespaces only.
 GRANTABLE = {**CAPABILITIES, "NET_ADMIN": 12}
 
 
 class RefusedError(ValueError):
-    """The container may not run as its Pod asks; the text says what and why."""
+    """The node cannot run the container with its Pod's settings; the text names the setting and the reason."""
 
 
 @dataclass(frozen=True)
 class IdMap:
-    """The user ids that exist in this user namespace: all for root, one for an ordinary user's."""
+    """The user ids of this user namespace: all for root, one for an ordinary user."""
 
     ranges: tuple[tuple[int, int], ...]
 
@@ -41,17 +41,17 @@ class IdMap:
         return any(first <= number < first + length for first, length in self.ranges)
 
 
-def _capabilities(asked: Mapping[str, Any]) -> tuple[int, ...]:
+def _capabilities(requested: Mapping[str, Any]) -> tuple[int, ...]:
     kept = dict(CAPABILITIES)
-    dropped = {name.upper().removeprefix("CAP_") for name in asked.get("drop_capabilities", ())}
-    added = {name.upper().removeprefix("CAP_") for name in asked.get("add_capabilities", ())}
+    dropped = {name.upper().removeprefix("CAP_") for name in requested.get("drop_capabilities", ())}
+    added = {name.upper().removeprefix("CAP_") for name in requested.get("add_capabilities", ())}
     if "ALL" in dropped:
         kept.clear()
     for name in dropped:
         kept.pop(name, None)
     for name in added:
         if name not in GRANTABLE:
-            raise RefusedError(f"capability {name} is not given on this node: its Pods are processes of this machine")
+            raise RefusedError(f"capability {name} is not available: this node's Pods are processes of this machine")
         kept[name] = GRANTABLE[name]
     return tuple(sorted(kept.values()))
 
@@ -59,7 +59,7 @@ def _capabilities(asked: Mapping[str, Any]) -> tuple[int, ...]:
 def identity(context: Mapping[str, Any], image: Image, ids: IdMap) -> Identity:
     """Raises RefusedError.
 
-    A user without a group has that of the image's /etc/passwd, or 0, as container runtimes do. An id that is not mapped
+    A user without a group has that of the image's /etc/passwd, or 0, as in container runtimes. An id that is not mapped
     (rootless node with one id) is left out, and the process keeps the node's own.
     """
     if context.get("privileged"):
@@ -77,6 +77,6 @@ def identity(context: Mapping[str, Any], image: Image, ids: IdMap) -> Identity:
 
 
 def _number(context: Mapping[str, Any], name: str, otherwise: int) -> int:
-    """An Int64Value: a message of its own, so that 0 is told from nothing; what is 0 in it is left out."""
+    """An Int64Value: a message of its own, so that 0 differs from absence; a 0 in it is left out."""
     given = context.get(name)
     return otherwise if given is None else int(given.get("value", 0))

@@ -1,4 +1,4 @@
-"""What the launcher carries out, computed as data first, so that what a container sees can be tested.
+"""The launcher's input, computed as data first, so that tests can check a container's surroundings.
 
 Standard library only.
 """
@@ -13,7 +13,7 @@ MountKind = Literal["directory", "file", "symlink", "bind", "tmpfs", "proc"]
 class Mount:
     """One step of building the root directory, done in order.
 
-    source: what is bound, the symlink's target, or the file's text. mode: of a new directory or file (default 0755,
+    source: the bound path, the symlink's target, or the file's text. mode: of a new directory or file (default 0755,
     files 0644). data: mount options of a tmpfs. optional: skipped if the source does not exist.
     """
 
@@ -28,9 +28,9 @@ class Mount:
 
 @dataclass(frozen=True)
 class Identity:
-    """uid and gid None: stay what the node is (the one mapped id of a rootless node).
+    """uid and gid None: keep the node's own (the one mapped id of a rootless node).
 
-    capabilities: the bounding set by number; a process that is not root holds none of them (as with containers).
+    capabilities: the bounding set by number; a process other than root's holds none of them (as in containers).
     """
 
     uid: int | None
@@ -42,7 +42,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class RuntimeSpec:
-    """Starts a container (``join_pid`` None) or a further process in the one whose init has that process id.
+    """Starts a container (``join_pid`` None) or a further process in the container with the init ``join_pid``.
 
     terminal: standard input is a terminal, which becomes the process's own.
     """

@@ -1,4 +1,4 @@
-"""A stand-in as the engine runs it (bin/): `python -m sandbox.plugins.bridged NAME`, which is tls or random."""
+"""A stand-in as the engine runs it (bin/): `python -m sandbox.plugins.bridged NAME`; NAME: tls or random."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from sandbox.plugins.protocol.values import UNKNOWN, contains_unknown, plain, re
 
 
 class BridgedProvider:
-    """A provider without anything outside state. package: "tls" or "random"."""
+    """A provider with resources in state only. package: "tls" or "random"."""
 
     def __init__(self, package: str, types: tuple[ResourceType, ...]) -> None:
         self._package = package
@@ -36,7 +36,7 @@ class BridgedProvider:
 
     def get_schema(self, request: Any) -> Any:
         if request.version or request.subpackage_name:
-            raise NotImplementedHere("schemas of another form, or of a parameterized package")
+            raise NotImplementedHere("schemas of another format, or of a parameterized package")
         schema = package(self._package, self._version, self._types.values())
         return provider_pb2.GetSchemaResponse(schema=json.dumps(schema))
 
@@ -74,7 +74,7 @@ class BridgedProvider:
 
     def diff(self, request: Any) -> Any:
         kind = self._type(request.urn)
-        # The engine has put the old inputs in the place of the ignored ones already.
+        # The engine has already replaced the ignored inputs with their old values.
         if deeper := sorted(set(request.ignoreChanges) - kind.attributes.keys()):
             raise NotImplementedHere(f"the option ignoreChanges for {deeper[0]}, which is no whole property")
         found = changes(kind, read_struct(request.olds), read_struct(request.news))
@@ -109,7 +109,7 @@ class BridgedProvider:
         state, inputs = read_struct(request.properties), read_struct(request.inputs)
         response = provider_pb2.ReadResponse(id=request.id)
         if not state:
-            raise ProviderError(f"{kind.token} cannot be imported: what it holds exists only in Pulumi's state")
+            raise ProviderError(f"{kind.token} cannot be imported: its content exists only in Pulumi's state")
         state = {**state, **kind.overdue(plain(state))}
         write_struct(marked(kind, with_meta(kind, state)), response.properties)
         write_struct(marked(kind, inputs), response.inputs)

@@ -1,8 +1,8 @@
-"""How a bridged resource type is described, checked, compared and shaped into state. Pure.
+"""A bridged resource type: its schema, its checks, its diff and its state. Pure.
 
-The official plug-ins keep inputs as given and apply defaults only when planning, so state holds the inputs without
-defaults and the outputs with them. A stand-in must do the same: a default written into the inputs would show up as a
-removed property as soon as the other plug-in set looks at the stack, and would replace every key.
+The official plug-ins keep inputs as given and apply defaults only when planning. So state holds the inputs without
+defaults and the outputs with them. A stand-in must do the same: to the other plug-in set, a default among the inputs
+would be a removed property and would replace every key.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def never(_: Any, __: Any) -> bool:
 
 @dataclass(frozen=True)
 class Attribute:
-    """An input. default: what planning assumes when it is absent. replaces(old, new): whether a change replaces.
+    """An input. default: the planned value when it is absent. replaces(old, new): whether a change replaces.
 
-    kept: an absent input keeps what state has (Terraform's optional and computed). check(value): what is wrong, or
-    None; called only with known values. secret: the output of the same name is secret. of: its type in the schema:
-    string, integer, boolean, [string (a list), {string (a map) or {any.
+    kept: an absent input keeps its value of the state (Terraform's optional and computed). check(value): the problem,
+    or None; called only with values that are not unknown. secret: the output of the same name is secret. of: its type
+    in the schema: string, integer, boolean, [string (a list), {string (a map) or {any.
     """
 
     required: bool = False
@@ -52,11 +52,11 @@ class Attribute:
 class ResourceType:
     """A bridged resource type. token: its Pulumi type. version: of the state's schema, in every output but for 0.
 
-    computed: outputs made at creation, with their types in the schema. secrets: those of them that are secret.
-    has_id: whether the id is an output too. all_anew: whether the diff of a replacement names all computed outputs.
+    computed: outputs made at creation, with their types in the schema. secrets: the secret ones of them. has_id:
+    whether the id is an output too. all_anew: whether the diff of a replacement names all computed outputs.
     create(planned inputs) -> (id, computed outputs), may raise ProviderError. certain(planned inputs) -> the computed
-    outputs that are known before creation. overdue(state) -> the outputs that the clock has changed since: a refresh
-    shows them, and an update replaces the resource for them.
+    outputs with values before creation. overdue(state) -> outputs changed by the clock since: a refresh shows them, and
+    an update replaces the resource for them.
     """
 
     token: str
@@ -73,8 +73,8 @@ class ResourceType:
 
 
 def check_inputs(kind: ResourceType, inputs: Values) -> list[tuple[str, str]]:
-    """(property, problem) for each input that is missing, unknown to the type, or has a bad value."""
-    problems = [(name, "is no input that the stand-in plug-in has") for name in inputs if name not in kind.attributes]
+    """(property, problem) for each input that is missing, not of the type, or has a bad value."""
+    problems = [(name, "is not an input of the stand-in plug-in") for name in inputs if name not in kind.attributes]
     for name, attribute in kind.attributes.items():
         value = plain(inputs.get(name))
         if value is None and attribute.required:
@@ -101,7 +101,7 @@ def planned_inputs(kind: ResourceType, inputs: Values, prior: Values | None = No
 
 
 def changes(kind: ResourceType, state: Values, inputs: Values) -> dict[str, bool]:
-    """Which inputs differ from the state; the value says whether the change replaces the resource."""
+    """The inputs that differ from the state, each with True if the change replaces the resource."""
     prior = plain(state)
     planned = planned_inputs(kind, inputs, prior)
     found: dict[str, bool] = {}
@@ -116,7 +116,7 @@ def changes(kind: ResourceType, state: Values, inputs: Values) -> dict[str, bool
 
 
 def outputs(kind: ResourceType, inputs: Values, planned: Values, computed: Values) -> dict[str, Any]:
-    """The state: planned inputs and computed outputs, secret where the type or the program says so, and if known."""
+    """The state: planned inputs and computed outputs, secret where the type or the program requires it, if known."""
     values: dict[str, Any] = {}
     for name, value in {**planned, **computed}.items():
         is_secret = is_secret_by_type(kind, name) or contains_secret(inputs.get(name))
@@ -131,7 +131,7 @@ def is_secret_by_type(kind: ResourceType, name: str) -> bool:
 
 
 def marked(kind: ResourceType, values: Values) -> dict[str, Any]:
-    """The values with those secret that always are: the engine leaves out marks that it was not asked for."""
+    """The values with the marks of always secret ones: the engine leaves out marks that it did not request."""
     return {
         name: Secret(value) if is_secret_by_type(kind, name) and not isinstance(value, Secret) else value
         for name, value in values.items()
@@ -139,7 +139,7 @@ def marked(kind: ResourceType, values: Values) -> dict[str, Any]:
 
 
 def with_meta(kind: ResourceType, state: Values) -> dict[str, Any]:
-    """The state with the mark by which the bridge knows the version of the schema."""
+    """The state with the bridge's mark of the schema's version."""
     if kind.version == 0:
         return dict(state)
     return {**state, META: json.dumps({"schema_version": str(kind.version)}, separators=(",", ":"))}
@@ -151,7 +151,7 @@ def texts(*names: str) -> dict[str, str]:
 
 
 def one_of(*allowed: str) -> Callable[[Any], Problem]:
-    """A check that takes only these words."""
+    """A check that accepts only these words."""
 
     def check(value: Any) -> Problem:
         return None if value in allowed else f"must be one of {', '.join(allowed)}, not {value!r}"
@@ -171,7 +171,7 @@ def at_least(least: int) -> Callable[[Any], Problem]:
 
 
 def each(check_one: Callable[[Any], Problem]) -> Callable[[Any], Problem]:
-    """A check for lists: every known element passes `check_one`."""
+    """A check for lists: every element without unknowns passes `check_one`."""
 
     def check(value: Any) -> Problem:
         if not isinstance(value, list):

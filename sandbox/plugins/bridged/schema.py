@@ -1,4 +1,4 @@
-"""The schema of a bridged package: what programs in YAML and the commands of `pulumi package` ask a plug-in for."""
+"""The schema of a bridged package, for programs in YAML and the commands of `pulumi package`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pulumi's provider protocol in Python: values, errors, server. Knows no provider in particular."""
+"""Pulumi's provider protocol in Python: values, errors, server, for any provider."""

@@ -1,14 +1,14 @@
-"""What a provider method raises; the server turns it into what the engine expects."""
+"""Exceptions of provider methods; the server turns them into the engine's form."""
 
 from __future__ import annotations
 
 
 class ProviderError(Exception):
-    """The operation failed; the text is for the person at the keyboard and never holds a secret."""
+    """The operation failed; the text is for the user and never holds a secret."""
 
 
 class NotImplementedHere(ProviderError):
-    """A stand-in was asked for something that only the official plug-in can do."""
+    """The request needs a feature that only the official plug-in has."""
 
     def __init__(self, what: str) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Serves one provider to the engine: port, method table, errors, and going away when told to."""
+"""Serves one provider to the engine: port, method table, errors, and its end."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sandbox.plugins.protocol.errors import ProviderError
 from sandbox.plugins.protocol.stubs import grpc, message_factory, provider_pb2
 
 UNLIMITED: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-"""Options of a channel or server: the engine sends messages of any length, and takes them."""
+"""Options of a channel or server: the engine sends and accepts messages of any length."""
 _ORPHAN_POLL = 2.0  # seconds between two looks whether the engine still lives
 
 
 def serve(provider: object) -> None:
     """Prints the port on standard output, serves until the engine stops us (SIGINT, SIGTERM) or is gone.
 
-    provider: an object with a method per protocol method that it implements, in snake case, request in, response out
+    provider: an object with a method for each implemented protocol method, in snake case, request in, response out
     (`check_config` for CheckConfig). Every other method answers UNIMPLEMENTED, with its name.
     """
     stop = threading.Event()
@@ -33,7 +33,7 @@ def serve(provider: object) -> None:
     server.add_generic_rpc_handlers((_handlers(provider),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    # The engine reads exactly one line; whatever is printed later must not look like protocol.
+    # The engine reads exactly one line; later output must not look like protocol.
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
     sys.stdout = sys.stderr
@@ -41,7 +41,7 @@ def serve(provider: object) -> None:
     while not stop.wait(_ORPHAN_POLL):
         if os.getppid() != engine:
             break
-    # Not waiting for a key that a thread may still be making: nobody is there to take it.
+    # Does not wait for a thread that still makes a key: the engine has gone.
     os._exit(0)
 
 
@@ -81,7 +81,7 @@ def _guarded(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
             return function(request)
         except ProviderError as failure:
             context.abort(grpc.StatusCode.UNKNOWN, str(failure))
-        except Exception as failure:  # a fault of ours: the engine shows the message, its log has the trace
+        except Exception as failure:  # a bug of the stand-in: the engine shows the message, its log has the trace
             traceback.print_exc(file=sys.stderr)
             context.abort(grpc.StatusCode.INTERNAL, f"fault in the stand-in plug-in: {failure!r}")
 

@@ -1,8 +1,8 @@
 """The generated protocol stubs, without the SDK around them.
 
-Importing `pulumi` takes a quarter of a second, and the engine starts one process per provider. The stubs need nothing
-of it, so its packages are put in as empty shells that only know where their files are. Generated code and gRPC have
-no types: what is imported here is `Any`, and nothing else in this folder is.
+Importing `pulumi` takes a quarter of a second, and the engine starts one process per provider. The stubs need no part
+of it, so empty modules with only its paths take the place of its packages. Generated code and gRPC have no types:
+everything imported here is `Any`, as nothing else in this folder is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pulumi's property values as Python values, and back.
 
 Objects, lists, strings, booleans, numbers and None are themselves; whole numbers are int, although the wire has only
-floats. What Python has no word for: `Secret`, `UNKNOWN`. Assets, archives and resources are refused.
+floats. `Secret` and `UNKNOWN` stand for the engine's marks. Assets, archives and resources are rejected.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from google.protobuf import json_format
 
 from sandbox.plugins.protocol.errors import NotImplementedHere
 
-# The engine's marks for the kinds of values that JSON has no word for.
+# The engine's marks for kinds of values that JSON lacks.
 _SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
 _SECRET: Final = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the mark of one, not one
 _REFUSED: Final = {
@@ -22,8 +22,8 @@ _REFUSED: Final = {
     "0def7320c3a5731c473e5ecbe6d01bc7": "archives",
     "5cf8f73096256a8f31e491e813e4eb8e": "resources",
 }
-# The engine has one word per type for "not known yet"; what it stands for does not matter to a provider.
-_UNKNOWN_STRING: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # also what is sent
+# The engine has one mark per type for an unknown value; a provider needs no distinction.
+_UNKNOWN_STRING: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # also the one that this module sends
 _UNKNOWNS: Final = frozenset(
     {
         _UNKNOWN_STRING,
@@ -38,7 +38,7 @@ _UNKNOWNS: Final = frozenset(
 
 
 class Unknown:
-    """The type of `UNKNOWN`: a value that is known only after something else was made."""
+    """The type of `UNKNOWN`: a value of another resource that does not exist yet."""
 
     def __repr__(self) -> str:
         return "UNKNOWN"
@@ -63,7 +63,7 @@ def read_struct(struct: Any) -> dict[str, Any]:
 
 
 def _read(value: Any) -> Any:
-    """A value of JSON, the engine's marks among its objects and texts, as one of ours."""
+    """A JSON value, with the engine's marks among its objects and texts, as a value of this module."""
     if isinstance(value, dict):
         return _read_special(value) if _SIGNATURE in value else {name: _read(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -79,7 +79,7 @@ def _read_special(fields: Mapping[str, Any]) -> Any:
         return Secret(_read(fields.get("value")))
     if signature in _REFUSED:
         raise NotImplementedHere(f"{_REFUSED[signature]} among property values")
-    raise ValueError(f"a property value has the signature {signature}, which this stand-in does not know")
+    raise ValueError(f"a property value has the signature {signature}, which this stand-in does not support")
 
 
 def write_struct(values: Mapping[str, Any], struct: Any) -> Any:
@@ -93,7 +93,7 @@ def write_struct(values: Mapping[str, Any], struct: Any) -> Any:
 
 
 def _written(item: Any) -> Any:
-    """The value as JSON has it, with the engine's marks."""
+    """The value as JSON, with the engine's marks."""
     if item is UNKNOWN:
         return _UNKNOWN_STRING
     if isinstance(item, Secret):
@@ -120,7 +120,7 @@ def contains_secret(item: Any) -> bool:
 
 
 def contains_unknown(item: Any) -> bool:
-    """Whether something in the value is not known yet."""
+    """Whether a part of the value is unknown."""
     return _any(item, lambda leaf: leaf is UNKNOWN)
 
 

@@ -19,7 +19,7 @@ Made = tuple[str, dict[str, Any]]
 
 
 def _text(inputs: Values) -> str:
-    """The characters asked for: the minimum of each class, the rest from all, in random order."""
+    """The password's characters: the minimum of each class, the rest from all, in random order."""
     classes = {
         "Numeric": (inputs["numeric"], characters.digits),
         "Lower": (inputs["lower"], characters.ascii_lowercase),
@@ -56,5 +56,5 @@ def identifier(inputs: Values) -> Made:
 def some_bytes(inputs: Values) -> Made:
     data = secrets.token_bytes(inputs["length"])
     encoded = base64.b64encode(data).decode()
-    # The official plug-in takes the value itself as id, although ids are never encrypted; so stacks agree.
+    # The official plug-in takes the value itself as id, although ids are never encrypted; this one must agree.
     return encoded, {"base64": encoded, "hex": data.hex()}

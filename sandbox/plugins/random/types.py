@@ -1,4 +1,4 @@
-"""The resource types of the random provider: their inputs, outputs, and which of them are secret."""
+"""The resource types of the random provider: their inputs, outputs and secrets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 from sandbox.plugins.bridged.resources import Attribute, Problem, ResourceType, Values, at_least, texts
 from sandbox.plugins.random import generate
 
-# None given and an empty map are not the same, but no reason for another value.
+# Absence and an empty map differ, but do not justify a new value.
 _KEEPERS: Final = Attribute(of="{string", replaces=lambda old, new: bool(old or new))
 _LENGTH: Final = Attribute(required=True, check=at_least(1), of="integer")
 _NONE_AT_LEAST: Final = Attribute(default=0, check=at_least(0), of="integer")

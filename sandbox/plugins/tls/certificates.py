@@ -23,7 +23,7 @@ _SERIAL_BITS: Final = 128
 
 @dataclass(frozen=True)
 class Issuer:
-    """Who signs. key_identifier: of the issuer's certificate, None without one."""
+    """The signing authority. key_identifier: of the issuer's certificate, None without one."""
 
     name: x509.Name
     key: keys.PrivateKey
@@ -106,7 +106,7 @@ def _extensions(
         found.append((usage, True))
     if extended is not None:
         found.append((extended, False))
-    # Go's library takes a path length of 0 for "none given" here, and -1 likewise.
+    # Go's library reads a path length of 0 as absent here, and -1 likewise.
     length = inputs.get("maxPathLength")
     if length and length > 0 and not is_authority:
         raise ProviderError("maxPathLength: only a certificate authority may have one")
@@ -129,7 +129,7 @@ def _extensions(
 
 
 def renews_at_once(inputs: Values) -> bool:
-    """Whether a certificate with these inputs is made inside its own renewal window."""
+    """Whether a new certificate with these inputs starts inside its own renewal window."""
     hours = inputs["validityPeriodHours"]
     return bool(hours == 0 or inputs["earlyRenewalHours"] >= hours)
 

@@ -1,4 +1,4 @@
-"""Private keys: made, read from PEM, and written in each form that the tls provider has outputs for."""
+"""Private keys: made, read from PEM, and written in each output form of the tls provider."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def generate(algorithm: str, *, rsa_bits: int, curve: str) -> PrivateKey:
 
 
 def load(pem: str) -> PrivateKey:
-    """The key in a PEM text. Raises ProviderError, without the text, when there is none of a kind known here."""
+    """The key in a PEM text. Raises ProviderError, without the text, when there is none of a supported kind."""
     try:
         key = load_pem_private_key(pem.encode(), password=None)
     except (ValueError, TypeError):
@@ -81,7 +81,7 @@ def _private(key: PrivateKey, form: PrivateFormat) -> str:
 
 
 def _openssh(key: PrivateKey, public: PublicKey) -> dict[str, str]:
-    """What SSH knows of the key; empty texts for the one curve that SSH does not know."""
+    """The key's SSH forms; empty texts for the one curve that SSH lacks."""
     if isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(key.curve, ec.SECP224R1):
         names = ("privateKeyOpenssh", "publicKeyOpenssh", "publicKeyFingerprintMd5", "publicKeyFingerprintSha256")
         return dict.fromkeys(names, "")

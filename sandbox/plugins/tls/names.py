@@ -1,4 +1,4 @@
-"""Who a certificate is for: subject and alternative names."""
+"""The names of a certificate: subject and alternative names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID, ObjectIdentifier
 from sandbox.plugins.bridged.resources import Values
 from sandbox.plugins.protocol.errors import ProviderError
 
-# In the order in which Go's library writes them, so that certificates of either plug-in set name a subject alike.
+# In the order of Go's library, so that certificates of either plug-in set write a subject alike.
 _PARTS: Final[Mapping[str, ObjectIdentifier]] = {
     "country": NameOID.COUNTRY_NAME,
     "organization": NameOID.ORGANIZATION_NAME,
@@ -54,6 +54,6 @@ def alternative_names(inputs: Values) -> list[x509.GeneralName]:
 
 
 def carried_over(names: Sequence[x509.GeneralName]) -> list[x509.GeneralName]:
-    """Those alternative names of a request that the official plug-in copies into the certificate, in its order."""
+    """The alternative names of a request that the official plug-in copies into the certificate, in its order."""
     kinds = (x509.DNSName, x509.IPAddress, x509.UniformResourceIdentifier)
     return [name for kind in kinds for name in names if isinstance(name, kind)]

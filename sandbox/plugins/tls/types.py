@@ -1,4 +1,4 @@
-"""The resource types of the tls provider: their inputs, outputs, secrets and what a change of each does."""
+"""The resource types of the tls provider: their inputs, outputs, secrets and the effect of each change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _overdue(state: Values) -> dict[str, Any]:
 
 _PUBLIC_PEM: Final = Attribute(required=True)
 _SECRET_PEM: Final = Attribute(required=True, secret=True)
-# Write-only inputs are never saved, so a change of one shows only in the number beside it.
+# State has no write-only inputs; a change of one is visible only by the number beside it.
 _REFUSED: Final = Attribute(check=lambda _: "(a write-only input) is not implemented by the stand-in plug-in")
 _REFUSED_VERSION: Final = replace(_REFUSED, of="integer")
 _NAMES: Final = {

@@ -1,4 +1,4 @@
-"""The words of `allowedUses` and what they stand for in a certificate."""
+"""The words of `allowedUses` and their bits and identifiers in a certificate."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ WORDS: Final = tuple(
 
 
 def key_usage(words: Sequence[str]) -> x509.KeyUsage | None:
-    """The key usage extension, None when no word asks for one."""
+    """The key usage extension, None when no word needs one."""
     wanted = {_LIBRARY_WORD.get(word, word) for word in words} & set(_KEY_USES)
     if not wanted:
         return None
     if wanted & {"encipher_only", "decipher_only"} and "key_agreement" not in wanted:
-        wanted.add("key_agreement")  # Without it the two mean nothing (RFC 5280), and the library refuses them.
+        wanted.add("key_agreement")  # Without it the two mean nothing (RFC 5280), and the library rejects them.
     return x509.KeyUsage(**{use: use in wanted for use in _KEY_USES})
 
 
 def extended_key_usage(words: Sequence[str]) -> x509.ExtendedKeyUsage | None:
-    """The extended key usage extension, in the order of the words, None when no word asks for one."""
+    """The extended key usage extension, in the order of the words, None when no word needs one."""
     wanted = [_EXTENDED[word] for word in words if word in _EXTENDED]
     return x509.ExtendedKeyUsage(wanted) if wanted else None

@@ -1,8 +1,8 @@
-"""Asks a name server for IPv4 addresses: ask_addresses.py SERVER NAME...; prints JSON, a list of them for each name.
+"""Queries a name server for IPv4 addresses: ask_addresses.py SERVER NAME...; prints JSON, a list for each name.
 
-It fails where the server does not know: that there is no answer is not the answer that there is none.
+It fails after a server failure or a time-out: that is no proof of a missing name.
 
-No library: the system's resolver takes no server to ask, and follows its own cache.
+No library: the system's resolver cannot query a chosen server, and follows its own cache.
 """
 
 from __future__ import annotations

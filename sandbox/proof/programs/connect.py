@@ -4,8 +4,8 @@ A target is HOST:PORT, tried by a TCP connection, or HOST:PORT/udp, sent a DNS q
 inside a network namespace; stdlib only. A time-out of 2 s: on these bridges an open port answers in under 1 ms.
 """
 
-# All modules are loaded before the user changes, who may not be able to read this interpreter's library.
-import encodings.idna  # noqa: F401 (what the socket module loads at the first name)
+# All modules are loaded before the user changes: the new user may be unable to read this interpreter's library.
+import encodings.idna  # noqa: F401 (the socket module loads it at the first name)
 import json
 import os
 import socket
@@ -13,7 +13,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 TIMEOUT = 2
-ROOT_SERVERS = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x01"  # "who serves the root zone?"
+ROOT_SERVERS = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x01"  # the NS query of the root zone
 
 
 def attempt(target: str) -> str:
@@ -41,7 +41,7 @@ if uid != os.getuid():
     try:
         os.setgid(uid)
         os.setuid(uid)
-    except OSError:  # a sandbox with one user: there the node tells the proxy's traffic by a mark of the same number
+    except OSError:  # a sandbox with one user: there a mark of the same number identifies the proxy's traffic
         mark = uid
 with ThreadPoolExecutor(max_workers=max(len(targets), 1)) as pool:
     print(json.dumps(dict(zip(targets, pool.map(attempt, targets), strict=True))))

@@ -5,7 +5,7 @@ import sys
 import urllib.error
 import urllib.request
 
-# A proxy variable of the caller's must not send the request out of this network.
+# A proxy variable of the caller must not send the request out of this network.
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 try:
     answer = opener.open(sys.argv[1], timeout=10)

@@ -1,4 +1,4 @@
-"""routes.py add|del LINK GATEWAY CIDR...: makes or removes routes, whether or not they are there; prints null."""
+"""routes.py add|del LINK GATEWAY CIDR...: adds or removes routes, also present or missing ones; prints null."""
 
 import sys
 from contextlib import suppress

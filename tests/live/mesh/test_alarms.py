@@ -51,7 +51,7 @@ def total(deployed: Deployed, name: str) -> float:
 
 
 def test_the_page_names_numbers_that_istiod_has(deployed: Deployed) -> None:
-    section = PAGE.read_text(encoding="utf-8").partition("## What to alarm on")[2].partition("\n## ")[0]
+    section = PAGE.read_text(encoding="utf-8").partition("## Alarms")[2].partition("\n## ")[0]
     named = set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
     assert named >= {REFUSED, *FROM_THE_START}
     there = set(re.findall(r"^# TYPE (\w+) ", asked(deployed, "/metrics"), re.MULTILINE))

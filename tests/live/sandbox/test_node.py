@@ -119,7 +119,7 @@ def test_the_node_says_what_it_is(kubectl: Kubectl) -> None:
 def test_the_pods_words_reach_the_process(kubectl: Kubectl) -> None:
     said = "id -u; id -g; id -G; echo $GREETING > /dev/stdout"
     own = {
-        **shell(f"{said}; touch /no; echo $?; touch /data/yes && echo written; sleep 60"),
+        **shell(f"{said}; touch /no 2>&1; echo $?; touch /data/yes && echo written; sleep 60"),
         "env": [
             {"name": "WHO", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
             {"name": "GREETING", "value": "hello $(WHO)"},
@@ -167,7 +167,8 @@ def test_an_unknown_image_stays_pending_and_says_why(kubectl: Kubectl) -> None:
                          container_of(kubectl, "unknown")["state"]["waiting"])  # fmt: skip
     assert waiting["reason"] in ("ErrImagePull", "ImagePullBackOff")
     assert "nginx:1" in waiting["message"]
-    assert "coredns, etcd, external-dns, knot, pilot, proxyv2, python, sample" in waiting["message"]
+    assert "catalog-operator, coredns, " in waiting["message"]
+    assert ", proxyv2, python, " in waiting["message"]
     assert kubectl.get("pod", "unknown")["status"]["phase"] == "Pending"
 
 

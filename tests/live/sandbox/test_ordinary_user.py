@@ -28,6 +28,7 @@ from sandbox.toolchain import Tools
 from tests.live.sandbox.machine.inside import Inside, all_pids
 from tests.live.sandbox.machine.ordinary_user import PROGRAMS, OrdinaryUser
 from tests.live.sandbox.machine.subordinate_ids import with_subordinates
+from tests.support.nightly import all_but
 
 MAKES_NAMESPACES = "from sandbox.kernel import *; unshare(CLONE_NEWUSER, 'user'); unshare(CLONE_NEWNS, '')"
 
@@ -35,7 +36,7 @@ MAKES_NAMESPACES = "from sandbox.kernel import *; unshare(CLONE_NEWUSER, 'user')
 WHO = ("one id", "subordinate ids") if os.geteuid() == 0 else ("who runs the tests",)
 
 
-@pytest.fixture(scope="module", params=WHO)
+@pytest.fixture(scope="module", params=all_but(WHO[:1], WHO))
 def user(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress
 ) -> Iterator[OrdinaryUser]:

@@ -58,7 +58,7 @@ def test_a_sandbox_is_not_given_other_clusters(tmp_path: Path) -> None:
     write(layout.settings, Settings(topology=Topology.of(2), ports={"control-plane": 1, "data-plane": 2}))
     other = Topology(clusters=(CONTROL_PLANE, ClusterSpec(name="someone")))
     with pytest.raises(
-        SandboxError, match=re.escape("there are control-plane, data-plane; wanted are control-plane, someone")
+        SandboxError, match=re.escape("it has control-plane, data-plane; requested: control-plane, someone")
     ):
         clusters.up(layout.root, None, Progress.silent(), topology=other)  # refused before
 
@@ -81,5 +81,5 @@ def test_copies_are_made_of_sandboxes_and_of_nothing_else(tmp_path: Path) -> Non
     copied = {str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*")}
     assert copied >= {"clusters/settings.json", "clusters/data-plane/etcd/db", "pulumi/state"}
     assert not copied & {"clusters/data-plane/data-plane-node", "clusters/lock"}
-    with pytest.raises(SandboxError, match="is there already"):
+    with pytest.raises(SandboxError, match="exists already"):
         clusters.copy(layout.root, tmp_path / "copy")

@@ -177,7 +177,7 @@ def test_with_one_user_every_upstream_connection_is_marked() -> None:
 
 
 def test_another_template_is_refused() -> None:
-    with pytest.raises(ValueError, match="not of the form"):
+    with pytest.raises(ValueError, match="cannot mark connections"):
         one_user.marked("{}")
 
 
