@@ -1,4 +1,4 @@
-"""`python3 -m bench [mesh|policies|...]`: starts under whatever Python there is, as `python3 -m sandbox` does."""
+"""`python3 -m bench [mesh|policies|...]`: starts under any Python 3, as `python3 -m sandbox` does."""
 
 import sys
 

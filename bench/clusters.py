@@ -1,4 +1,4 @@
-"""What each data plane more takes: `make bench ARGS=clusters` starts two and four, in turn, with built tools."""
+"""The cost of each further data plane: `make bench ARGS=clusters` starts two and four, in turn, with built tools."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ FEW, MANY = 2, 4
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one start. seconds: until all is ready. cpu: seconds of it that processes computed. memory: MB, shared pages
-    divided among those who share them."""
+    """Of one start. seconds: until all is ready. cpu: seconds of computing in it. memory: MB; shared pages are divided
+    among their processes."""
 
     seconds: float
     cpu: float
@@ -50,7 +50,7 @@ def _cost(state: Path, tools: Tools, progress: Progress, number: int) -> Cost:
 
 
 def table(few: list[Cost], many: list[Cost]) -> Grid:
-    """Medians of each, and of what one cluster more took, round by round."""
+    """Medians of each, and of one cluster's share, round by round."""
     rows = []
     for what, unit in (("seconds", " s"), ("cpu", " s"), ("memory", " MB")):
         low, high = (Samples([getattr(cost, what) for cost in costs]) for costs in (few, many))
@@ -60,7 +60,7 @@ def table(few: list[Cost], many: list[Cost]) -> Grid:
 
 
 def of_living(measure: Callable[[int], float], pids: Iterable[int]) -> float:
-    """The sum for those processes that have not ended meanwhile."""
+    """The sum over all processes that have not ended."""
     total = 0.0
     for pid in pids:
         with suppress(OSError):
@@ -69,7 +69,7 @@ def of_living(measure: Callable[[int], float], pids: Iterable[int]) -> float:
 
 
 def _cpu(pid: int) -> float:
-    """Of the process and of those of its children that have ended."""
+    """Of the process and its children that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,7 +1,7 @@
 """One mesh by `pulumi up`, against the same objects by `helm template` and `kubectl apply --server-side`.
 
-Istio's CRDs are in place for both, as they are wherever a second mesh comes to a cluster. Both ways end when istiod is
-ready, and both start with the mesh's namespaces gone.
+Istio's CRDs are in place for both, as in any cluster with a first mesh. Both ways end when istiod is ready, and both
+start without the mesh's namespaces.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CONTEXTS = {
     "data-plane-cluster": "data-plane",
 }  # Pulumi's provider -> context
 KUBECONFIG_SECRET = "istio-kubeconfig"  # noqa: S105 (a name)
-RESOURCE_BOOKKEEPING = ("__",)  # what the plug-in keeps among a resource's inputs
+RESOURCE_BOOKKEEPING = ("__",)  # the plug-in's own entries among a resource's inputs
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Comparison:
     """Seconds of each way, round by round."""
 
     resources: int  # in the stack
-    objects: int  # of them, on the two API servers
-    plugins: str  # which provider plug-ins ran
+    objects: int  # the part of them on the two API servers
+    plugins: str  # the provider plug-ins of the run
     floor: Samples
     up: Samples
     up_with_preview: Samples
@@ -58,9 +58,9 @@ def compare(sandbox: Sandbox, tools: Tools, progress: Progress, *, rounds: int) 
             up.append(seconds(lambda: bench.pulumi("up", "--yes", "--skip-preview")))
             preview.append(bench.preview_without_changes())
             resources = bench.resources()
-            bench.pulumi("destroy", "--yes")
+            bench.pulumi("destroy", "--yes", "--run-program")
             up_with_preview.append(seconds(lambda: bench.pulumi("up", "--yes")))
-            bench.pulumi("destroy", "--yes")
+            bench.pulumi("destroy", "--yes", "--run-program")
             step.note(f"round {number + 1} of {rounds}: the floor")
             files = write_manifests(resources, Path(folder))
             floor.append(seconds(partial(bench.floor, files)))
@@ -73,7 +73,7 @@ def compare(sandbox: Sandbox, tools: Tools, progress: Progress, *, rounds: int) 
 
 
 class _MeshWithoutCrds(Stack):
-    """The all-in-one stack under another stack name, with the CRDs left to whoever installed them."""
+    """The all-in-one stack under another stack name, without the CRDs."""
 
     def __init__(self, sandbox: Sandbox, tools: Tools) -> None:
         self._sandbox = sandbox
@@ -84,7 +84,7 @@ class _MeshWithoutCrds(Stack):
     def floor(self, files: Mapping[str, Path]) -> None:
         """Renders both charts and applies the files, the data plane first, then waits for istiod.
 
-        istiod's token is the one that the data plane just made, as for `pulumi up`, so it is put in between.
+        istiod's token is the data plane's newly issued one, as for `pulumi up`, so it is inserted in between.
         """
         for chart in ("base", "istiod"):
             run(self._tools, "helm", "template", chart, str(self._tools.charts / chart), "--namespace", self.namespace)

@@ -1,4 +1,4 @@
-"""A measurement's own sandbox, which lives beside the one that people use and does not disturb it, and asking it."""
+"""A measurement's own sandbox, beside the user's and without effect on it, and commands for it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def beside(state: Path) -> Iterator[Path]:
 
 
 def run(tools: Tools, tool: str, *arguments: str, given: Iterable[Mapping[str, Any]] = ()) -> str:
-    """What a tool prints. given: objects for its standard input. Raises SandboxError when it fails."""
+    """The output of a tool. given: objects for its standard input. Raises SandboxError when it fails."""
     command = [str(tools[tool]), *arguments]
     text: str = yaml.safe_dump_all(given)
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:
-        raise SandboxError(f"`{tool} {arguments[0]}` failed while it was measured.", why=done.stderr)
+        raise SandboxError(f"`{tool} {arguments[0]}` failed during the measurement.", why=done.stderr)
     return done.stdout
 
 
@@ -47,10 +47,10 @@ def kubectl(tools: Tools, cluster: Cluster, *arguments: str, given: Iterable[Map
 
 
 def until(look: Callable[[], T], what: str, *, seconds: float, every: float) -> T:
-    """The first answer of `look` that is not empty. what: is waited for. Raises SandboxError after so many seconds."""
+    """The first non-empty answer of `look`. `what`: its name in the error. Raises SandboxError after that time."""
     deadline = time.monotonic() + seconds
     while not (found := look()):
         if time.monotonic() > deadline:
-            raise SandboxError(f"There is not {what} after {seconds:g} s, so it cannot be measured.")
+            raise SandboxError(f"After {seconds:g} s still missing: {what}. The measurement ends.")
         time.sleep(every)
     return found

@@ -1,8 +1,8 @@
-"""What istiod sends to one proxy as meshes join, and what it holds itself: part of `make bench ARGS=federation`.
+"""istiod's configuration for one proxy, and its memory, as meshes join: part of `make bench ARGS=federation`.
 
-One istiod, one API server and one proxy are real. The other meshes are not there: what a mesh is given for them is
-written by the bench, as the library computes it. Beside it the same meshes in Istio's own way, where each istiod reads
-every API server: their Services and EndpointSlices, written into the one API server that is read here.
+One istiod, one API server and one proxy are real. The other meshes do not exist: the bench writes the objects that the
+library computes for them. The comparison is Istio's own way for the same meshes, where each istiod reads every API
+server: their Services and EndpointSlices, written into this one API server.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pulumi_hosted_mesh.federation.exports import offer
 from pulumi_hosted_mesh.federation.imports import imported
 from pulumi_hosted_mesh.federation.manifests import importing
 from pulumi_hosted_mesh.spec.federation import Federation
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.vocabulary import MONITORING_PORT, namespace_of
 from rich.console import Console
 
@@ -43,7 +43,7 @@ for kind, plural in (("ServiceEntry", "serviceentries"), ("DestinationRule", "de
 
 @dataclass(frozen=True)
 class Held:
-    """services: of other meshes, that the proxy knows. bytes: of all that it was sent, as JSON without spaces.
+    """services: of other meshes, in the proxy's configuration. bytes: of that configuration, as JSON without spaces.
     memory: istiod's, MB."""
 
     meshes: int
@@ -61,7 +61,7 @@ def run(state: Path, progress: Progress, console: Console) -> None:
         ("Istio's way: istiod reads every API server", everything),
     )
     for title, given in ways:
-        # Each on a mesh of its own, for istiod does not give memory back.
+        # Each on a mesh of its own: istiod does not release memory.
         with beside(state) as folder:
             sandbox = clusters.up(folder / "state", tools, progress)
             deployment.up(sandbox, tools, progress)
@@ -73,8 +73,8 @@ def run(state: Path, progress: Progress, console: Console) -> None:
 
 
 def imports(size: int, neighbours: int) -> list[Manifest]:
-    """What the first mesh among `size` is given for its imports. neighbours: from how many it imports."""
-    federation = read(Federation, document(size, neighbours or size - 1), "the federation")
+    """The first mesh's objects for its imports, among `size` meshes. neighbours: the number of its exporters."""
+    federation = read_document(Federation, document(size, neighbours or size - 1), "the federation")
     mesh = federation.peers[0]
     offers = [offer(federation, one, services(one)) for wish in mesh.imports for one in wish.meshes]
     wanted = imported(federation, mesh.mesh, offers)
@@ -87,7 +87,7 @@ def everything(size: int) -> list[Manifest]:
     for number in range(1, size):
         for at, one in enumerate(services(f"mesh-{number:02}")):
             name = one["metadata"]["name"]
-            # The nodes' own proxies leave these out, so that what is measured is istiod's part alone.
+            # The nodes' own proxies ignore these, so the measurement covers istiod's part alone.
             labels = {"service.kubernetes.io/service-proxy-name": "nobody", "kubernetes.io/service-name": name}
             metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
             ports = [{"name": "http", "port": 80}]
@@ -106,7 +106,7 @@ def _grown(deployed: Deployed, given: Callable[[int], list[Manifest]], note: Cal
     for size in SIZES:
         note(f"{size} meshes")
         manifests = given(size)
-        # Those of fewer meshes are among those of more; what is written again would be sent again.
+        # Those of fewer meshes are among those of more; istiod would send rewritten ones again.
         _write(deployed, [one for one in manifests if json.dumps(one) not in there])
         there = {json.dumps(one) for one in manifests}
         yield _held(deployed, size, sum(one["kind"] in ("ServiceEntry", "Service") for one in manifests))
@@ -124,19 +124,19 @@ def _parsed(manifest: Manifest) -> Any:
 
 
 def _held(deployed: Deployed, meshes: int, known: int) -> Held:
-    """Once the proxy knows as many."""
+    """Returns once the proxy has as many services."""
 
     def look() -> Held:
         names, size = _of_proxy(deployed)
         if len(names) != known:
-            raise NotObserved(f"the proxy knows {len(names)} services of {known}")
+            raise NotObserved(f"the proxy has {len(names)} services of {known}")
         return Held(meshes, known, size, _memory(deployed))
 
     return eventually(look, seconds=180, every=1)
 
 
 def _of_proxy(deployed: Deployed) -> tuple[set[str], int]:
-    """Names of the others' services that the frontend's proxy knows, and bytes of all that it was sent."""
+    """Names of the others' services in the frontend proxy's configuration, and that configuration's bytes."""
     process = deployed.program_of(workloads.ready_pod(deployed, workloads.CALLER), AGENT)
     dump = json.loads(deployed.of_proxy(process, "/config_dump?include_eds"))
     sent = [
@@ -164,4 +164,4 @@ def grid(title: str, found: Iterable[Held]) -> Grid:
     """One row for each number of meshes; the first is a mesh without any other."""
     rows = [[str(one.meshes), str(one.services), f"{one.bytes:,}", f"{one.memory:.0f} MB"] for one in found]
     what = f"one proxy, and its istiod, where each of N meshes has {SERVICES} services: {title}"
-    return Grid(what, ["meshes", "foreign services known", "bytes of configuration", "istiod's memory"], rows)
+    return Grid(what, ["meshes", "foreign services", "bytes of configuration", "istiod's memory"], rows)

@@ -1,4 +1,4 @@
-"""`make bench`: brings a sandbox up, warm, measures, prints the tables, and removes the sandbox again."""
+"""`make bench`: starts a warm sandbox, measures, prints the tables, and removes the sandbox."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ ROUNDS = 5
 
 
 def run(state: Path, progress: Progress, console: Console) -> None:
-    """Measures on a sandbox of its own, so that one that runs is not disturbed; takes six to twelve minutes.
+    """Measures on a sandbox of its own, so that a running one is not disturbed; takes six to twelve minutes.
 
-    state: the directory of the sandbox that people use; only its parent's place on disk matters here.
-    Raises SandboxError when the mesh that is measured does not work.
+    state: the directory of the user's sandbox; only its parent's place on disk matters here.
+    Raises SandboxError when the measured mesh does not work.
     """
     toolchain.ensure(progress=progress)  # built before the clock starts: the goal is for a warm `make up`
     with beside(state) as folder:
@@ -42,7 +42,7 @@ def _measure(state: Path, progress: Progress, console: Console) -> None:
     first = _timed_up(state, progress, console)
     sandbox = clusters.load(state)
     if sandbox is None:
-        raise SandboxError("The sandbox ended while it was being measured.", fix="look at `make status` and run again.")
+        raise SandboxError("The sandbox ended during the measurement.", fix="run `make status`, then run again.")
     ready = first_proxy_ready(sandbox)
     second = _timed_up(state, progress, console)
     console.print(steps_table(first, second).for_terminal())
@@ -60,7 +60,7 @@ def _timed_up(state: Path, progress: Progress, console: Console) -> list[StepRes
     proved, taken = timed(lambda: up.run(state, progress, console))
     if not proved:
         raise SandboxError(
-            "`make up` did not prove its mesh, so its times would say nothing.", fix="see the table above."
+            "`make up` did not prove its mesh, so its times are meaningless.", fix="see the table above."
         )
     whole = StepResult("all of `make up`", "done", taken, "", 0)
     return [step for step in progress.finished[before:] if step.depth == 0] + [whole]
@@ -80,7 +80,7 @@ def _ready_since(pod: PodModel) -> datetime:
 
 
 def steps_table(first: list[StepResult], second: list[StepResult]) -> Grid:
-    """Seconds of each step, of a first `make up` with built tools and of a second one that finds all done."""
+    """Seconds of each step, of a first `make up` with built tools and of a second one without changes."""
     again = {step.title: f"{step.seconds:.1f}" for step in second}
     return Grid(
         "make up, tools built before: seconds",
@@ -93,7 +93,7 @@ def comparison_table(found: Comparison) -> Grid:
     """Medians and the spread of the rounds, and the ratio of `pulumi up` to the floor, round by round."""
     return Grid(
         f"one mesh, {found.resources} resources, {found.objects} Kubernetes objects, plug-ins: {found.plugins}",
-        ["what", "median", "least", "most"],
+        ["step", "median", "least", "most"],
         [
             ["floor: helm template, kubectl apply --server-side, rollout status", *found.floor.figures(" s")],
             ["pulumi up --skip-preview", *found.up.figures(" s")],

@@ -1,7 +1,7 @@
-"""Previews without changes of each of a mesh's stacks: one per role, as people run them (stacks/).
+"""Previews without changes of each of a mesh's stacks: one per role, as users run them (stacks/).
 
-The floor is a program without a resource: what Pulumi's CLI, its language host and Python take before anything is done.
-All share one key: deriving one from a passphrase for each stack that is read would measure the CLI.
+The floor is a program without a resource: the time of Pulumi's CLI, its language host and Python. All share one key:
+deriving one from a passphrase for each stack would measure the CLI.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 
 GOAL: Final = 2.2  # times an empty program
-# In the order in which they are made: each reads what those before it tell. What a stack reads from: stacks/*.yaml.
+# In the order of their creation: each reads outputs of earlier ones. stacks/*.yaml lists the references of a stack.
 _READS: Final[Mapping[str, tuple[str, ...]]] = {
     "trust": (),
     "root": ("trust",),
@@ -71,11 +71,11 @@ def _made(sandbox: Sandbox, tools: Tools, note: Callable[[str], None]) -> Iterat
     finally:
         for stack in reversed(stacks.values()):
             note(f"pulumi destroy: {stack.name}")
-            stack.pulumi("destroy", "--yes", "--skip-preview")
+            stack.pulumi("destroy", "--yes", "--skip-preview", "--run-program")
 
 
 def _documents(role: str, mesh: dict[str, Any]) -> dict[str, Any]:
-    """What a role's stack is told: the mesh, or its one data plane's own document, or the root and whom it signs."""
+    """The configuration of a role's stack: the mesh, or its one data plane's own document, or the root's meshes."""
     if role == "root":
         return {"root": {"name": mesh["name"], "trust": mesh["trust"], "stacks": {mesh["name"]: _reference("trust")}}}
     if role in ("access", "data-plane"):

@@ -1,4 +1,4 @@
-"""Seconds as they are measured, in rounds, and ratios of them."""
+"""Seconds, measured in rounds, and ratios of them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 def timed(work: Callable[[], T], clock: Callable[[], float] = time.monotonic) -> tuple[T, float]:
-    """What the work gives, and the seconds that it took by this clock."""
+    """The result of the work, and its seconds by this clock."""
     began = clock()
     result = work()
     return result, clock() - began
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long the work took."""
+    """The duration of the work."""
     return timed(work)[1]
 
 
@@ -43,14 +43,14 @@ class Samples:
         return max(self.values)
 
     def quantile(self, share: float) -> float:
-        """The least value that so large a share of all does not exceed; the median lies between two of them."""
+        """The least value that this share of all values does not exceed; the median lies between two of them."""
         if share == 0.5:
             return self.median
         ordered = sorted(self.values)
         return ordered[math.ceil(share * len(ordered)) - 1]
 
     def figures(self, unit: str) -> list[str]:
-        """Median, least and most, as tables show them."""
+        """Median, least and most, in the tables' form."""
         return [f"{value:.2f}{unit}" for value in (self.median, self.least, self.most)]
 
     def __sub__(self, floor: Samples) -> Samples:
@@ -58,5 +58,5 @@ class Samples:
         return Samples([mine - its for mine, its in zip(self.values, floor.values, strict=True)])
 
     def __truediv__(self, floor: Samples) -> Samples:
-        """Ratios round by round, so that a machine that slows down does so in both."""
+        """Ratios round by round, so that a slow machine slows both sides."""
         return Samples([mine / its for mine, its in zip(self.values, floor.values, strict=True)])

@@ -1,4 +1,4 @@
-"""A stack of the program for measuring: on the sandbox's clusters, under a name and with a configuration of its own."""
+"""A stack of the program for measurements: on the sandbox's clusters, with a name and a configuration of its own."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LIMIT = 600  # seconds of one command, on the slowest machine
 
 class Stack:
     """config: without the project's prefix, `{"stack": "trust", "mesh": {...}}`. program: another program's folder.
-    key_of: the stack whose key encrypts this one's secrets, by default its own.
+    key_of: the stack of the key that encrypts this one's secrets, by default itself.
 
-    All of it may raise SandboxError.
+    Every method may raise SandboxError.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class Stack:
         answer = self._engine.run(*arguments, cwd=self._program, limit=_LIMIT)
         if answer.returncode != 0:
             why = answer.stdout + answer.stderr
-            raise SandboxError(f"`pulumi {arguments[0]}` of {self.name} failed while it was measured.", why=why)
+            raise SandboxError(f"`pulumi {arguments[0]}` of {self.name} failed during the measurement.", why=why)
         return answer.stdout
 
 
 def mesh_without_crds(sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
-    """The mesh document of the sandbox, with the CRDs left to whoever installed them."""
+    """The mesh document of the sandbox, without the CRDs."""
     deployment.engine(sandbox, tools)  # writes the sandbox's configuration where it is missing
     mesh = deployment.mesh_document(sandbox.state)
     for membership in mesh["memberships"]:

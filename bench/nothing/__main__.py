@@ -1,1 +1,1 @@
-"""Registers nothing: what a preview of this takes, Pulumi and Python take in each preview."""
+"""Registers no resource: a preview of it is the part of Pulumi and Python in each preview."""

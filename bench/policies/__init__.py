@@ -1,1 +1,1 @@
-"""What the policies catch and cost, beside other scanners and as stacks grow. Entry function: `run.run`."""
+"""Detection and cost of the policies, beside other scanners and as stacks grow. Entry function: `run.run`."""

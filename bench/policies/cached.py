@@ -1,4 +1,4 @@
-"""What nothing but this bench needs, made once, into the cache: programs in Go, and other scanners' environments."""
+"""Parts for this bench only, made once, into the cache: programs in Go, and other scanners' environments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.toolchain.go_sets import GoSet
 
 
 def cached(name: str, key: str, title: str, progress: Progress, build: Callable[[Path, Job], None]) -> Path:
-    """The folder that `build` fills, as one step; key: changes with what is built. Raises what `build` raises."""
+    """The folder of `build`, as one step; key: changes with its content. Raises the errors of `build`."""
     target = cache_dir() / "scanners" / f"{name}-{key}"
     with progress.step(title) as step:
         job = Job(name, _log_of(name), step.note)

@@ -1,7 +1,7 @@
-"""The corpus, as files that any scanner can read: what a preview prints, and what an update would write.
+"""The corpus, as files for any scanner: a preview's output, and the objects of an update.
 
-Only credential leaks and clean programs: the corpus's other faults (a webhook without a time-out, too many rights) are
-about objects, and a scanner of secrets does not claim to see them.
+Only credential leaks and clean programs: the corpus's other faults (a webhook without a time-out, excessive rights)
+concern objects, and a scanner of secrets does not claim to find them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from hosted_mesh_plan.clusters import Clusters
+from hosted_mesh_plan.model import Resource, Stack
+from hosted_mesh_plan.tree import UNKNOWN, plain
 from hosted_mesh_policies.evaluation.settings import Settings
-from hosted_mesh_policies.plan.clusters import Clusters
-from hosted_mesh_policies.plan.model import Resource, Stack
-from hosted_mesh_policies.plan.tree import UNKNOWN, plain
 
 from bench.samples import timed
 from sandbox.errors import SandboxError
 from sandbox.progress import Step
 
-# The bench measures on the corpus that the tests prove the policies with. A copy of it here would drift from that one,
-# and a place of its own for both would be a folder of test programs outside tests/. Nothing else of the sandbox does.
+# The bench uses the corpus that proves the policies in the tests. A copy of it here would drift from that one, and a
+# place of its own for both would be a folder of test programs outside tests/. Nothing else in bench/ imports tests/.
 from tests.corpus import simulated_engine
 from tests.corpus.case import Case
 from tests.corpus.cases import CASES, CLEAN, LEAKS, batches
@@ -36,16 +36,16 @@ NAMES: Final = tuple(
     name for name, case in CASES.items() if (case in LEAKS or case in CLEAN) and not case.only_simulated
 )
 FOLDERS: Final = {name: f"case-{number:03}" for number, name in enumerate(NAMES)}
-"""Folder names that tell a scanner nothing."""
+"""Folder names without a hint for a scanner."""
 IS_LEAK: Final = {FOLDERS[name]: not CASES[name].clean for name in NAMES}
 LATE: Final = tuple(name for name in NAMES if CASES[name].moment == "update")
-"""Cases whose secret is known only during the update."""
+"""Cases with a secret that exists only from the update on."""
 
 
 @dataclass(frozen=True)
 class OnEngine:
-    """What the engine said. `previews`: JSON by case. `refused`: folders of the cases that the pack refused, each at
-    the moment that it is about. Seconds of all previews with the pack and of the same without."""
+    """The engine's results. `previews`: JSON by case. `refused`: folders of the rejected cases, each at its own moment.
+    Seconds of all previews with the pack and of the same without."""
 
     previews: Mapping[str, Any]
     refused: frozenset[str]
@@ -54,7 +54,7 @@ class OnEngine:
 
 
 def on_engine(engine: Engine, step: Step) -> OnEngine:
-    """Previews every case, once with the pack and once without; cases of an update are updated, and removed again."""
+    """Previews every case, once with the pack and once without; updates cases of an update, and removes them again."""
     _expect(engine.run("up", "producer", stack="producer", policies=False), "producer")
     shared = [*batches(NAMES), *([name] for name in NAMES if CASES[name].alone)]
     step.note(f"{len(shared)} previews with the pack and without")
@@ -98,7 +98,7 @@ def _expect(run: Any, name: str) -> None:
 
 
 def _first_json(output: str) -> Any:
-    """What a preview printed, without the warnings around it."""
+    """A preview's output, without the warnings around it."""
     return json.JSONDecoder().raw_decode(output[output.index("{") :])[0]
 
 
@@ -112,13 +112,13 @@ def _accused(urns: Sequence[str], names: Sequence[str]) -> Iterator[str]:
 
 
 def _owner(urn: str) -> int | None:
-    """The number of the program, among those that share a stack, that a resource belongs to."""
+    """The number of a resource's program, among those that share a stack."""
     found = re.search(r"::case(\d+)(?:-|$)", urn)
     return int(found.group(1)) if found else None
 
 
 def split(preview: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """One preview for each program: its own steps, and those of the stack and the providers that all use."""
+    """One preview for each program: its own steps, and those of the shared stack and providers."""
     if len(names) == 1:
         return {names[0]: preview}
     found = {}
@@ -142,8 +142,8 @@ def write_previews(previews: Mapping[str, Any], folder: Path) -> None:
 
 
 def write_manifests(folder: Path, control_plane: Path) -> None:
-    """case-000/manifests.yaml and so on: the objects that an update without policies would write, with all values known
-    and nothing masked; what goes to data planes in `folder`, what goes to the control plane's in `control_plane`."""
+    """case-000/manifests.yaml and so on: the objects of an update without policies, with all values known and unmasked.
+    `folder` holds those of data planes, `control_plane` those of the control plane."""
     for name in NAMES:
         for place, objects in zip((folder, control_plane), _objects(CASES[name]), strict=True):
             file = place / FOLDERS[name] / "manifests.yaml"

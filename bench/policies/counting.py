@@ -1,4 +1,4 @@
-"""Counting: which cases a tool flags, by the folders that its findings are in."""
+"""Counts the cases that a tool flags, by the folders of its findings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Score:
-    """A tool's result on one form of the corpus. `why_not`: it could not be had, or not be run on this form."""
+    """A tool's result on one form of the corpus. `why_not`: the reason of a missing result."""
 
     tool: str
     fed: str
@@ -21,13 +21,13 @@ class Score:
 
     @classmethod
     def of(cls, tool: str, fed: str, flagged: Iterable[str], is_leak: Mapping[str, bool], seconds: float) -> Score:
-        """From the names of the cases that it flagged. `is_leak` has every case that it was shown.
+        """From the names of the flagged cases. `is_leak` has every case of the tool's input.
 
-        Raises ValueError for a name that it was not shown.
+        Raises ValueError for a name outside of its input.
         """
         names = set(flagged)
         if strange := names - is_leak.keys():
-            raise ValueError(f"{tool} flags what it was not given: {sorted(strange)[0]}")
+            raise ValueError(f"{tool} flags a case outside of its input: {sorted(strange)[0]}")
         leaks = sum(is_leak.values())
         caught = sum(is_leak[name] for name in names)
         return cls(tool, fed, caught, leaks, len(names) - caught, len(is_leak) - leaks, seconds)

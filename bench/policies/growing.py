@@ -1,4 +1,4 @@
-"""What judging takes as meshes and clusters are added: a first preview, and the update that follows it."""
+"""The time of judging as meshes and clusters are added: a first preview, and the update after it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _grown(growth: Growth, count: int) -> Grown:
 
 
 def grid(sizes: Iterable[Grown]) -> Grid:
-    """Its time follows the resources."""
+    """Its time grows with the resources."""
     rows = [
         [
             f"{size.count} {size.what}",

@@ -1,6 +1,6 @@
-"""The messages that the engine would send to a pack for a synthetic stack, sent to the pack without an engine.
+"""The engine's messages to a pack for a synthetic stack, sent to the pack without an engine.
 
-For stacks that take the engine too long. What the pack does for a message does not depend on who sent it; the bench
+For stacks that take the engine too long. The pack's work for a message does not depend on its sender; the bench
 measures one size both ways, to show that.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Final
 import grpc
 from google.protobuf import struct_pb2
 from google.protobuf.json_format import ParseDict
-from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE
+from hosted_mesh_plan.decode import SECRET, SIGNATURE
 from pulumi.runtime.proto import analyzer_pb2 as protocol
 
 from bench.policies.synthetic import Planned, planned
@@ -27,7 +27,7 @@ SERVERS: Final = {"cp": "https://control-plane.example.com:6443", "dp": "https:/
 
 
 def send(pack: Path, log: Path, resources: int, secrets: int) -> int:
-    """Has a pack judge a first preview of a synthetic stack. Returns how many findings it has; there should be none."""
+    """Lets a pack judge a first preview of a synthetic stack. Returns the number of findings; there should be none."""
     environment = os.environ | {"BENCH_PACK_LOG": str(log)}
     with subprocess.Popen([sys.executable, str(pack)], stdout=subprocess.PIPE, env=environment) as process:
         try:
@@ -57,7 +57,7 @@ def _send(channel: grpc.Channel, objects: list[Planned]) -> int:
 
 
 def requests(objects: list[Planned]) -> Iterator[protocol.AnalyzeRequest]:
-    """What the engine sends before each write: inputs, with secrets marked."""
+    """The engine's message before each write: inputs, with secrets marked."""
     for side in SERVERS:
         provider = _provider(side)
         yield protocol.AnalyzeRequest(
@@ -68,7 +68,7 @@ def requests(objects: list[Planned]) -> Iterator[protocol.AnalyzeRequest]:
 
 
 def whole(objects: list[Planned]) -> protocol.AnalyzeStackRequest:
-    """What the engine sends at the end: outputs, and which property came from where."""
+    """The engine's message at the end: outputs, and the source of each property."""
     return protocol.AnalyzeStackRequest(
         resources=[
             protocol.AnalyzerResource(
@@ -82,7 +82,7 @@ def whole(objects: list[Planned]) -> protocol.AnalyzeStackRequest:
 
 
 def _registered(one: Planned) -> dict[str, Any]:
-    """What both messages say of a resource."""
+    """The common part of both messages about a resource."""
     kind = f"kubernetes:core/v1:{one.kind}"
     return {
         "type": kind,

@@ -1,4 +1,4 @@
-"""docs/policies/bench.md, written from what was measured: the words are in page.md, every figure comes from a run."""
+"""docs/policies/bench.md, written from measurements: its text is in page.md, every figure comes from a run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def text(scores: list[Score], grown: list[Grown], sizes: list[Size], found: Rati
 
 
 def bytes_verdict(sizes: list[Size]) -> str:
-    """From the least to the largest stack, how bytes and seconds grew."""
+    """The growth of bytes and seconds from the least to the largest stack."""
     small, large = sizes[0], sizes[-1]
     more_bytes = large.object_bytes / small.object_bytes
     more_seconds = large.by_messages.seconds / small.by_messages.seconds
@@ -54,14 +54,14 @@ def goal_verdict(sizes: list[Size]) -> str:
     """Whether the goal is met, in words."""
     measured = [(size.resources, size.on_engine) for size in sizes if size.on_engine is not None]
     if not measured:
-        return "Nothing was measured on the engine."
+        return "This run has no measurement on the engine."
     resources, seen = measured[-1]
     in_go, in_python = seen.added_by(seen.with_silent_in_go).median, seen.added_by(seen.with_silent).median
     met = "is met" if seen.ratio <= scaling.GOAL else "**is not met**"
     return (
-        f"The goal, at most {scaling.GOAL} times what the silent pack in Python adds at {resources:,} resources, "
-        f"{met}: {seen.ratio:.2f} times. A pack that says nothing takes {in_go:.1f} s of the engine's time when it is "
-        f"written in Go, and {in_python:.1f} s in Python."
+        f"The goal, at most {scaling.GOAL} times the cost of the silent pack in Python at {resources:,} resources, "
+        f"{met}: {seen.ratio:.2f} times. A silent pack takes {in_go:.1f} s of the engine's time in Go, and "
+        f"{in_python:.1f} s in Python."
     )
 
 

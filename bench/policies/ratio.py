@@ -1,4 +1,4 @@
-"""The all-in-one stack's preview with the pack and without, in turn: before it is made, and when nothing changed."""
+"""The all-in-one stack's preview with the pack and without, in turn: before the stack exists, and without changes."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Ratio:
-    """first: the stack is not there yet. unchanged: nothing is to be done."""
+    """first: the stack does not exist yet. unchanged: the preview has no changes."""
 
     first: Pair
     unchanged: Pair
 
 
 def measure(sandbox: Sandbox, tools: Tools, progress: Progress, *, rounds: int) -> Ratio:
-    """Previews, makes the stack, previews again. The stack must not be there; it is there afterwards."""
+    """Previews, makes the stack, previews again. The stack must not exist before; it exists afterwards."""
     with progress.step("the all-in-one stack with the policies and without") as step:
         engine = deployment.engine(sandbox, tools)
         step.note("first previews")
@@ -46,7 +46,7 @@ def measure(sandbox: Sandbox, tools: Tools, progress: Progress, *, rounds: int) 
 
 
 def _in_turn(engine: PulumiCli, state: Path, rounds: int) -> Pair:
-    """One of each first that does not count: it fills caches for both."""
+    """A first one of each, which does not count: it fills caches for both."""
     _preview(engine, state, with_pack=True)
     without, with_pack = [], []
     for _ in range(rounds):
@@ -60,7 +60,7 @@ def _preview(engine: PulumiCli, state: Path, *, with_pack: bool) -> float:
     command = ("preview", "--stack", STACK, "--config-file", str(deployment.config_file(state)), *pack)
     answer, taken = timed(lambda: engine.run(*command))
     if answer.returncode != 0:
-        raise SandboxError("`pulumi preview` failed while it was measured.", why=answer.stdout + answer.stderr)
+        raise SandboxError("`pulumi preview` failed during the measurement.", why=answer.stdout + answer.stderr)
     return taken
 
 
@@ -73,4 +73,4 @@ def grid(found: Ratio) -> Grid:
             [f"{name}, with the pack", *pair.with_pack.figures(" s")],
             [f"{name}, ratio (goal: at most {GOAL})", *(pair.with_pack / pair.without).figures("")],
         ]
-    return Grid("`pulumi preview` of the all-in-one stack", ["what", "median", "least", "most"], rows)
+    return Grid("`pulumi preview` of the all-in-one stack", ["preview", "median", "least", "most"], rows)

@@ -1,4 +1,4 @@
-"""`make bench ARGS=policies`: one sandbox, three measurements, their tables, and the page that is made of them."""
+"""`make bench ARGS=policies`: one sandbox, three measurements, their tables, and a page of them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ ROUNDS = 7
 
 
 def run(state: Path, progress: Progress, console: Console, *, write: bool, growth: bool = False) -> None:
-    """Measures on a sandbox of its own, prints the tables and, if asked, writes docs/policies/bench.md.
+    """Measures on a sandbox of its own, prints the tables and, with `write`, writes docs/policies/bench.md.
 
-    growth: only what the pack adds to synthetic stacks as these grow.
+    growth: only the pack's cost on synthetic stacks of growing size.
 
-    state: the directory of the sandbox that people use; only its parent's place on disk matters here.
+    state: the directory of the user's sandbox; only its parent's place on disk matters here.
     Raises SandboxError.
     """
     tools = toolchain.ensure(progress=progress)

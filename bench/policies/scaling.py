@@ -1,4 +1,4 @@
-"""What the pack adds as a stack grows: with the resources and their bytes, not with resources times secrets."""
+"""The pack's cost as a stack grows: with the resources and their bytes, not with resources times secrets."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ SILENT_IN_GO = GoSet(
     root=HERE / "packs",
 )
 ON_ENGINE = {(1000, 100): 8, (5000, 500): 8}
-"""Sizes measured on the engine too, and how many rounds of each: one of 5,000 takes three minutes. What a pack adds is
-seconds of forty, and previews of one kind differ by as many."""
+"""Sizes measured on the engine too, and the rounds of each: one of 5,000 takes three minutes. A pack adds seconds to
+forty, and equal previews differ by as many."""
 BY_MESSAGES = ((1000, 100), (5000, 50), (5000, 500), (5000, 2000), (20000, 2000))
 GOAL = 1.6
-"""What this pack may add at 5,000 resources with 500 secrets, in times what a silent one in Python adds."""
+"""The goal for this pack at 5,000 resources with 500 secrets, in times the cost of a silent one in Python."""
 
 
 @dataclass(frozen=True)
 class Judging:
-    """What one run of the pack did: seconds before the writes and at the end, messages, bytes of all of them."""
+    """One run of the pack: seconds before the writes and at the end, messages, bytes of all of them."""
 
     each: float
     end: float
@@ -68,7 +68,7 @@ class Judging:
 
 @dataclass(frozen=True)
 class OnEngine:
-    """Seconds of whole previews, round by round, and what this pack did in the last one."""
+    """Seconds of whole previews, round by round, and this pack's work in the last one."""
 
     without: Samples
     with_silent_in_go: Samples
@@ -77,18 +77,18 @@ class OnEngine:
     judging: Judging
 
     def added_by(self, pack: Samples) -> Samples:
-        """Seconds that a pack adds, round by round, for the machine's speed drifts from one to the next."""
+        """Seconds that a pack adds, round by round: the machine's speed drifts between rounds."""
         return pack - self.without
 
     @property
     def ratio(self) -> float:
-        """What this pack adds, in times what the silent one in Python adds: of the medians."""
+        """This pack's cost, in times the cost of the silent one in Python: of the medians."""
         return self.added_by(self.with_pack).median / self.added_by(self.with_silent).median
 
 
 @dataclass(frozen=True)
 class Size:
-    """One size of stack. `object_bytes`: names, keys and values of what the program registers."""
+    """One size of stack. `object_bytes`: names, keys and values of the program's resources."""
 
     resources: int
     secrets: int
@@ -98,7 +98,7 @@ class Size:
 
     @property
     def pairs(self) -> int:
-        """What a search of each secret in each resource would take."""
+        """The comparisons of a search for each secret in each resource."""
         return self.resources * self.secrets
 
     @property
@@ -127,7 +127,7 @@ def _judged_by_messages(folder: Path, resources: int, secrets: int) -> Judging:
     log = folder / "messages.log"
     log.unlink(missing_ok=True)
     if messages.send(WATCHED, log, resources, secrets):
-        raise SandboxError("The policies found something in the synthetic stack, which has nothing to find.")
+        raise SandboxError("The policies report a finding in the synthetic stack, which has no leak.")
     return Judging.read(log.read_text(encoding="utf-8").splitlines())
 
 
@@ -140,7 +140,7 @@ def _on_engine(
         settings = {"BENCH_RESOURCES": str(resources), "BENCH_SECRETS": str(secrets), "BENCH_PACK_LOG": str(log)}
         return Engine.on(sandbox, tools, folder / "scaling", settings)
 
-    _preview(engine_for(10, 1), None)  # makes the stack, which else the first round would
+    _preview(engine_for(10, 1), None)  # makes the stack, or the first round would
     engine = engine_for(resources, secrets)
     seconds: dict[Path | None, list[float]] = {None: [], silent_in_go: [], SILENT: [], WATCHED: []}
     for number in range(rounds):
@@ -153,7 +153,7 @@ def _on_engine(
 
 
 def in_turn(these: Sequence[T], number: int) -> list[T]:
-    """The order of one round: each begins with the next, so a machine that slows down does so for all."""
+    """The order of one round: each round begins with the next pack, so a slower machine slows all of them."""
     first = number % len(these)
     return [*these[first:], *these[:first]]
 
@@ -161,7 +161,7 @@ def in_turn(these: Sequence[T], number: int) -> list[T]:
 def _preview(engine: Engine, pack: Path | None) -> float:
     """Seconds of a preview of the synthetic program."""
     options = ["--policy-pack", str(pack)] if pack else []
-    if pack in (SILENT, WATCHED):  # the other has no policies, so there is nothing to configure
+    if pack in (SILENT, WATCHED):  # the other has no policies, so it has no configuration
         options += ["--policy-pack-config", str(_config(engine))]
     run, taken = timed(
         lambda: engine.run("preview", "", stack="scaling", policies=False, more=options, program=HERE / "program")
@@ -172,7 +172,7 @@ def _preview(engine: Engine, pack: Path | None) -> float:
 
 
 def _config(engine: Engine) -> Path:
-    """Whose cluster is which, by address."""
+    """The side of each cluster, by address."""
     path = engine.state / "scaling.json"
     servers = {"controlPlaneServers": [engine.servers["cp"]], "dataPlaneServers": [engine.servers["dp"]]}
     path.write_text(json.dumps({"providers-reach-their-own-cluster": servers}), encoding="utf-8")
@@ -184,7 +184,7 @@ def grids(sizes: Sequence[Size]) -> tuple[Grid, Grid]:
 
 
 def engine_grid(sizes: Iterable[Size]) -> Grid:
-    """The whole preview's seconds, and what any pack and this pack add to it."""
+    """The whole preview's seconds, and the part of any pack and of this pack."""
     rows = []
     for size in sizes:
         if (seen := size.on_engine) is not None:
@@ -216,7 +216,7 @@ def engine_grid(sizes: Iterable[Size]) -> Grid:
 
 
 def messages_grid(sizes: Iterable[Size]) -> Grid:
-    """Judging alone: its time follows the bytes."""
+    """Judging alone: its time grows with the bytes."""
     rows = [
         [
             f"{size.resources:,}",

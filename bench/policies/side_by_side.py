@@ -1,4 +1,4 @@
-"""The pack, its offline scan, and the scanners of others on the same corpus: caught, false alarms, seconds."""
+"""The pack, its offline scan, and others' scanners on the same corpus: caught, false alarms, seconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLAN: Final = "preview's JSON"
 WRITTEN: Final = "manifests as written"
 SCAN: Final = "hosted-mesh scan"
 MANDATORY: Final = frozenset(rule.name for rule in RULES if rule.mandatory)
-# A preview's JSON masks kubeconfigs, so the scan is told by provider names whose cluster is whose.
+# A preview's JSON masks kubeconfigs, so provider names declare the side of each cluster to the scan.
 PROVIDERS: Final = {"controlPlaneProviders": ["cp-cluster"], "dataPlaneProviders": ["dp-cluster"]}
 
 
@@ -34,11 +34,11 @@ def measure(sandbox: Sandbox, tools: Tools, folder: Path, progress: Progress) ->
     """All tools on both forms. Nothing stays on the clusters."""
     plans, written, kept = (folder / name for name in ("plans", "written", "kept"))
     with progress.step("the corpus on the engine") as step:
-        said = corpus.on_engine(Engine.on(sandbox, tools, folder / "corpus"), step)
-    corpus.write_previews(said.previews, plans)
+        results = corpus.on_engine(Engine.on(sandbox, tools, folder / "corpus"), step)
+    corpus.write_previews(results.previews, plans)
     corpus.write_manifests(written, kept)
-    added = said.with_pack - said.without
-    scores = [Score.of("hosted-mesh, the pack on the engine", "the run itself", said.refused, corpus.IS_LEAK, added)]
+    added = results.with_pack - results.without
+    scores = [Score.of("hosted-mesh, the pack on the engine", "the run itself", results.refused, corpus.IS_LEAK, added)]
     with progress.step("hosted-mesh scan"):
         scores += [
             _scanned(PLAN, lambda case: ((plans / case,), ())),
@@ -58,7 +58,7 @@ def _scanned(fed: str, paths: Callable[[str], tuple[tuple[Path, ...], tuple[Path
     def is_flagged(case: str) -> bool:
         try:
             found = findings_in(from_paths(*paths(case))[0], settings)
-        except UnreadableError:  # nothing goes to the user's cluster, so there is nothing to judge
+        except UnreadableError:  # no object goes to the data plane, so there is none to judge
             return False
         return any(finding.rule in MANDATORY for finding in found)
 

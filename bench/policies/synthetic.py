@@ -1,8 +1,8 @@
-"""A stack of any size: what `program/` registers, and how many bytes that is.
+"""A stack of any size: the resources of `program/`, and the number of their bytes.
 
-Every fifth resource is a Secret on the control plane, the others are ConfigMaps on the data plane's. So rows with more
-secrets and as many resources scan as many bytes. No secret reaches the data plane: what is measured is a plan that
-passes, which is the slow case, since all of it has to be looked at.
+Every fifth resource is a Secret on the control plane, the others are ConfigMaps on the data plane. So rows with more
+secrets and as many resources scan as many bytes. No secret reaches the data plane: the bench measures a plan that
+passes, the slow case, since the pack searches all of it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 LINES: Final = 16
 """Lines of settings in one object."""
 EVERY: Final = 5
-"""One resource in so many is the control plane's."""
+"""One resource in so many belongs to the control plane."""
 NO_SECRET: Final = {"note": "none"}
 
 
@@ -37,7 +37,7 @@ class Planned:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """The object, its `stringData` apart: the caller marks that as secret."""
+        """The object without its `stringData`: the caller marks that as secret."""
         metadata: dict[str, Any] = {"name": self.name, "namespace": "default"}
         if self.kind == "Secret":
             return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata | {"annotations": dict(self.public)}}
@@ -58,12 +58,12 @@ def planned(resources: int, secrets: int) -> Iterator[Planned]:
 
 
 def made_up(number: int) -> str:
-    """A text that opens nothing, as random as a token, and the same in each run."""
+    """A text without access to anything, as random as a token, and the same in each run."""
     return hashlib.sha256(f"bench {number}".encode()).hexdigest()[:40]
 
 
 def _settings(number: int) -> dict[str, str]:
-    """Settings as applications have them: hosts, numbers, words, paths."""
+    """Settings like those of applications: hosts, numbers, words, paths."""
     return {f"setting-{line:02}": _line(number, line) for line in range(LINES)}
 
 

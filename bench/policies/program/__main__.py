@@ -1,7 +1,7 @@
-"""Registers a stack of the size that the environment names, on the clusters whose kubeconfigs it names.
+"""Registers a stack of the size in the environment, on the clusters of the kubeconfigs in the environment.
 
-Plain `CustomResource`s instead of the SDK's classes: the engine sees the same, and a program starts in a quarter of the
-time.
+Plain `CustomResource`s instead of the SDK's classes: they are the same for the engine, and a program starts in a
+quarter of the time.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Scanners that others make, for the side-by-side comparison."""
+"""Other projects' scanners, for the side-by-side comparison."""

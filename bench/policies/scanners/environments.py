@@ -1,6 +1,6 @@
-"""Where the other scanners run: a virtual environment of its own for each, a built program for gitleaks; all cached.
+"""The other scanners' programs: a virtual environment of its own for each, a built program for gitleaks; all cached.
 
-Their pins are theirs alone: checkov's are a hundred packages, some at versions that nothing else here could live with.
+Their pins are separate: checkov's are a hundred packages, some at versions that conflict with everything else here.
 """
 
 from __future__ import annotations
@@ -47,6 +47,6 @@ def python_with(name: str, progress: Progress) -> Path:
 
 
 def pinned(name: str) -> str:
-    """The version that `<name>.txt` pins of the package of that name."""
+    """The package's version in `<name>.txt`."""
     lines = (HERE / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return next(line.split("==")[1] for line in lines if line.startswith(f"{name}=="))

@@ -1,7 +1,7 @@
-"""The other scanners as they are run: each once over a whole folder, with all that it has switched on.
+"""Runs of the other scanners: each once over a whole folder, with every check switched on.
 
-None of them is let onto the network with what it finds: detect-secrets would try credentials out, checkov would ask for
-its vendor's settings. What they print is read for file names and the names of their rules, and then forgotten.
+None of them may send its findings to the network: detect-secrets would try credentials, checkov would download its
+vendor's settings. Their output is read for file names and the names of their rules, and then dropped.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _LIMIT = 900.0  # seconds
 
 @dataclass(frozen=True)
 class Scanner:
-    """One way to run a tool. `command` prepares it and says how to call it; the folder is its working directory.
-    `flagged` reads the files out of what it printed. `reads_plans` is False for a tool that only knows manifests."""
+    """One way to run a tool. `command` prepares it and returns its arguments; the folder is its working directory.
+    `flagged` reads the files from its output. `reads_plans` is False for a tool that reads manifests only."""
 
     name: str
     command: Callable[[Progress], Sequence[str]]
@@ -33,7 +33,7 @@ class Scanner:
     reads_plans: bool = True
 
     def files_with_findings(self, command: Sequence[str], folder: Path) -> set[str]:
-        """Names of the files, relative to the folder, in which it finds anything. Raises SandboxError."""
+        """Names of the files, relative to the folder, with a finding. Raises SandboxError."""
         done = subprocess.run(
             list(command),
             cwd=folder,
@@ -78,7 +78,7 @@ def _of_detect_secrets(printed: Any) -> Iterator[str]:
 
 
 def _of_checkov(printed: Any) -> Iterator[str]:
-    """Every failed check counts. Without any, it prints a summary that has no results."""
+    """Every failed check counts. Without any, its output is a summary that has no results."""
     for report in printed if isinstance(printed, list) else [printed]:
         for check in report.get("results", {}).get("failed_checks", ()):
             yield check["file_path"]

@@ -7,7 +7,7 @@ import yaml
 from pulumi_hosted_mesh.dns.arguments import reader_arguments
 from pulumi_hosted_mesh.dns.plan import pairs
 from pulumi_hosted_mesh.spec.dns import DnsBridge
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 
 from bench.names import answered, figures, world
 from bench.names.figures import BRIDGE, INSIDE, Changes, Many, Rest
@@ -75,7 +75,7 @@ def test_the_names_of_many_gateways_are_as_many_as_asked_for() -> None:
 
 def test_both_ways_are_asked_for_the_same() -> None:
     """The same sources and zone; and a view each of one DNS server."""
-    bridge = read(DnsBridge, {**world.DOCUMENT, "edges": [{"name": "data-plane"}]})
+    bridge = read_document(DnsBridge, {**world.DOCUMENT, "edges": [{"name": "data-plane"}]})
     (pair,) = pairs(bridge)
     manifests = world.inside("data-plane", "192.0.2.1")
     (deployment,) = (one for one in manifests if one["kind"] == "Deployment")

@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from hosted_mesh_policies.plan.decode import from_struct
-from hosted_mesh_policies.plan.tree import Secret, leaves
+from hosted_mesh_plan.decode import from_struct
+from hosted_mesh_plan.tree import Secret, leaves
 
 from bench.grid import Grid
 from bench.policies import corpus, messages
@@ -121,7 +121,7 @@ def test_words_follow_from_figures():
     assert "bytes grew 20.0 times, the seconds 22.0 times, resources times secrets 400 times" in bytes_verdict(sizes)
     assert "**is not met**: 6.00 times" in goal_verdict(sizes)
     assert "is met: 1.60 times" in goal_verdict(sizes[:1])
-    assert "takes 0.5 s of the engine's time when it is written in Go, and 1.0 s in Python" in goal_verdict(sizes)
+    assert "takes 0.5 s of the engine's time in Go, and 1.0 s in Python" in goal_verdict(sizes)
 
 
 def test_what_a_pack_adds_is_the_median_of_the_rounds():

@@ -11,8 +11,9 @@ from sandbox.bootstrap import CHECKOUT
 
 
 def test_every_role_is_measured_with_the_references_of_its_stack_file():
-    # One mesh's, CRDs apart: a federation is of several, and names are published for clusters.
+    # One mesh's, CRDs apart: a federation is of several; names, intents and operators are of clusters.
     apart = {StackKind.ALL_IN_ONE, StackKind.CLUSTER, StackKind.FEDERATION, StackKind.DNS, StackKind.DNS_EDGE}
+    apart |= {StackKind.INTENTS, StackKind.OBSERVABILITY, StackKind.GATEWAY, StackKind.OPERATORS}
     assert set(roles._READS) == set(StackKind) - apart
     for role, others in roles._READS.items():
         config = yaml.safe_load((CHECKOUT / "stacks" / f"Pulumi.{role}.yaml").read_text())["config"]
