@@ -1,20 +1,24 @@
-"""Stack `data-plane`: the data plane's side. Needs no credential of the control plane, and may be run by its user."""
+"""Stack `data-plane`: the data plane's side. It needs no credential of the control plane, so its user may run it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from pulumi_hosted_mesh import RemoteDataPlane
-from pulumi_hosted_mesh.assembly.document import data_plane_cluster
-from pulumi_hosted_mesh.assembly.members import data_plane_args
-from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
-from pulumi_hosted_mesh.boundary.handover import require_match
-from pulumi_hosted_mesh.spec.data_plane import DataPlane, WebhookManagement
-from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
-from pulumi_hosted_mesh.spec.load import read
-from pulumi_hosted_mesh.spec.stack import StackKind, StackSettings
-from pulumi_hosted_mesh.vocabulary import suffixed
+from pulumi_hosted_mesh import (
+    ControlPlaneEndpoint,
+    DataPlane,
+    EndpointDocument,
+    RemoteDataPlane,
+    StackKind,
+    StackSettings,
+    WebhookManagement,
+    data_plane_cluster,
+    read_document,
+    remote_data_plane_args,
+    require_matching_endpoints,
+    suffixed,
+)
 
 from stacks import configuration, references
 
@@ -24,14 +28,14 @@ async def build(settings: StackSettings) -> dict[str, Any]:
     `gateway_addresses`, by namespace and name; with unmanaged webhooks also `webhook_manifests`."""
     document = configuration.document(DataPlane, "dataPlane")
     told = await _endpoints(document, settings)
-    require_match(document, told)
+    require_matching_endpoints(document, told)
     cluster = data_plane_cluster(document.cluster, "dataPlane.cluster", configuration.SOURCE)
     endpoints = [ControlPlaneEndpoint.from_facts(one.model_dump()) for one in told]
     charts = document.charts.arguments()
     data_planes = [
         RemoteDataPlane(
             suffixed(document.mesh, endpoint.revision),
-            data_plane_args(document, cluster, endpoint, charts, is_first=endpoint is endpoints[0]),
+            remote_data_plane_args(document, cluster, endpoint, charts, is_first=endpoint is endpoints[0]),
         )
         for endpoint in endpoints
     ]
@@ -47,7 +51,7 @@ async def build(settings: StackSettings) -> dict[str, Any]:
 
 
 async def _endpoints(document: DataPlane, settings: StackSettings) -> list[EndpointDocument]:
-    """From the files under `endpoints`, or of the stack `control-plane`; of both those of the files, if it agrees."""
+    """From the files under `endpoints`, or of the stack `control-plane`; with both, the files' if they agree."""
     given = configuration.documents(EndpointDocument, "endpoints")
     if settings.references.control_plane is None and given:
         return given
@@ -55,11 +59,13 @@ async def _endpoints(document: DataPlane, settings: StackSettings) -> list[Endpo
     stack = references.stack(settings.references.control_plane, field, StackKind.CONTROL_PLANE)
     outputs: Mapping[str, Any] = await stack.plain_output("endpoints", dict)
     members = {key: facts for key, facts in outputs.items() if key.startswith(f"{document.name}/")}
-    told = [read(EndpointDocument, facts, f"the endpoint {key} of that stack") for key, facts in members.items()]
+    told = [
+        read_document(EndpointDocument, facts, f"the endpoint {key} of that stack") for key, facts in members.items()
+    ]
     order: list[str] = await stack.plain_output("revisions", list)
     told.sort(key=lambda endpoint: order.index(endpoint.revision))
     if not given:
         return told
-    require_match(document, given, told)
+    require_matching_endpoints(document, given, told)
     handed = {endpoint.revision for endpoint in given}
     return [endpoint for endpoint in told if endpoint.revision in handed]

@@ -1,4 +1,4 @@
-"""How the library refuses input: a field, the rule that it breaks, what to do. Never a value."""
+"""Errors for rejected input: the field, the broken rule and the fix. They contain no values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pulumi import RunError
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with one field.
+    """One problem of one field.
 
-    field: path in the document as it is written there, `revisions[0].host` or `memberships[0].gateways[0].name`.
-    rule: what the field must be, and in what way it is not. Says nothing of the value: it may hold a secret.
-    fix: what to do.
+    field: path as in the document, `revisions[0].host` or `memberships[0].gateways[0].name`.
+    rule: the broken rule, as a predicate of the field. It omits the value, which may contain a secret.
+    fix: instruction in the imperative.
     """
 
     field: str
@@ -27,16 +27,16 @@ class Problem:
 
 
 def visible(text: str) -> str:
-    """Text of others on one line, in which what a terminal would obey, or not show, is written as its number."""
+    """Foreign text on one line, with control and invisible characters escaped."""
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 class InvalidInputError(RunError):
-    """What was given cannot be used; raised before anything is touched. One line per problem, no stack trace.
+    """Invalid input, raised before any change. One line per problem, without a stack trace.
 
-    A RunError is what the language host of a Pulumi program prints as one message.
+    Pulumi's language host prints a RunError as one message.
 
-    source: what the fields stand in, as its reader knows it: a file, the document under a key, the command line.
+    source: place of the fields in the user's words: a file, the document under a key, the command line.
     """
 
     def __init__(self, problems: Sequence[Problem], source: str) -> None:
@@ -48,7 +48,7 @@ class InvalidInputError(RunError):
 
 
 class RuleBrokenError(ValueError):
-    """Raised by a validator; the document's loader adds the field's path and makes it a `Problem`."""
+    """Raised by a validator. The document's loader adds the field's path and turns it into a `Problem`."""
 
     def __init__(self, rule: str, fix: str) -> None:
         super().__init__(rule)

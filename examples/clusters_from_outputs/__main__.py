@@ -1,4 +1,4 @@
-"""A mesh across clusters that are known only while the program runs: their kubeconfigs are Outputs.
+"""A mesh across clusters with kubeconfigs that are Outputs, as of clusters that the same program makes.
 
 Here they are secrets of the stack's configuration, and their contexts are called `control-plane` and `data-plane`:
 
@@ -6,8 +6,8 @@ Here they are secrets of the stack's configuration, and their contexts are calle
     pulumi config set --secret --path hosted-mesh:dataPlane < data-plane.kubeconfig
 
 In their place may stand `eks.Cluster("control-plane").kubeconfig_json`, or
-`pulumi.StackReference("organization/clusters/prod").require_output("kubeconfig")`. What cannot be checked before it is
-known is checked then, before the first write.
+`pulumi.StackReference("organization/clusters/prod").require_output("kubeconfig")`. Their values
+are checked when they arrive, before the first write.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ import pulumi
 import pulumi_hosted_mesh as hosted_mesh
 
 config = pulumi.Config("hosted-mesh")
-# With another identity all objects are replaced: set it once.
+# Set it once: a changed identity replaces all objects.
 control_plane: Any = {
     "kubeconfig": config.require_secret("controlPlane"),
     "context": "control-plane",
@@ -31,9 +31,9 @@ data_plane: Any = {
 revision: Any = {
     "host": "istiod.shop.example.com",
     "exposure": {"source_ranges": ["203.0.113.0/24"]},
-    # Another one is an upgrade of Istio: docs/upgrade.md.
+    # A changed version is an upgrade of Istio: docs/upgrade.md.
     "charts": {"version": "1.31.1"},
-    # More settings, of the stack's configuration: {istiod: {replicas: 1}}.
+    # More settings, from the stack's configuration: {istiod: {replicas: 1}}.
     **(config.get_object("revision") or {}),
 }
 membership: Any = {

@@ -4,7 +4,7 @@ pip install -r requirements.txt && pulumi stack init names
 pulumi config set --path 'hosted-mesh:credentials.office[0]' tsig-secret
 pulumi config set --secret hosted-mesh:office.tsig-secret && pulumi up
 
-Each edge of dns.yaml is a context of $KUBECONFIG, and so is `control-plane`. A document that cannot be used ends the
+Each edge of dns.yaml is a context of $KUBECONFIG, and so is `control-plane`. An invalid document ends the
 run with one message and no trace.
 """
 
@@ -15,7 +15,7 @@ import pulumi_hosted_mesh as hosted_mesh
 
 config = pulumi.Config("hosted-mesh")
 bridge = hosted_mesh.read_dns_bridge(Path(__file__).parent / (config.get("document") or "dns.yaml"))
-# With another identity all objects of a cluster are replaced: set it once.
+# Set it once: a changed identity replaces all objects of a cluster.
 edges = {
     edge["name"]: hosted_mesh.DnsEdge(
         edge["name"],
@@ -29,7 +29,7 @@ edges = {
     )
     for edge in bridge["edges"]
 }
-# Which keys a provider has is no secret, what they hold is.
+# The names of a provider's keys are public, their values are secrets.
 keys: dict[str, list[str]] = config.get_object("credentials") or {}
 names = hosted_mesh.ExternalDNSBridge(
     "names",

@@ -2,7 +2,7 @@
 
 pip install -r requirements.txt && pulumi stack init shop && pulumi up
 
-A document, kubeconfig or chart that cannot be used ends the run with one message and no trace.
+An invalid document, kubeconfig or chart ends the run with one message and no trace.
 """
 
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""The composition: all of one mesh from its document, and the checks that come before it."""
+"""The composition: all resources of a mesh from its document, and the checks before them."""

@@ -1,11 +1,11 @@
-"""The parts of compositions whose names are made of several. Pure: no resource."""
+"""The parts of compositions with composed names. Pure: no resource."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pulumi_hosted_mesh.assembly.given_clusters import Place
-from pulumi_hosted_mesh.boundary.claimed_names import OWN_NAME, Part, istiods
+from pulumi_hosted_mesh.assembly.cluster_arguments import ClusterArgument
+from pulumi_hosted_mesh.boundary.unique_names import OWN_NAME, Part, istiods
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import (
     TYPE_DATA_PLANE_ACCESS,
@@ -17,7 +17,7 @@ from pulumi_hosted_mesh.vocabulary import (
 
 
 def parts_of_mesh(name: str, mesh: Mesh) -> Iterator[Part]:
-    """A HostedMesh's. name: of the component. What is in a part of its own name has one, too."""
+    """The parts of a HostedMesh. name: of the component. Children of a part with its own name also have their own."""
     for place, membership in enumerate(mesh.memberships):
         prefix = suffixed(name, membership.name)
         field = f"memberships[{place}].name" if prefix != name else OWN_NAME
@@ -29,7 +29,7 @@ def parts_of_mesh(name: str, mesh: Mesh) -> Iterator[Part]:
     yield from istiods(name, mesh, TYPE_EXTERNAL_CONTROL_PLANE)
 
 
-def parts_of_deployment(places: Iterable[Place]) -> Iterator[Part]:
-    """A MeshDeployment's: a HostedMesh in each place."""
-    for place in places:
-        yield Part((TYPE_HOSTED_MESH,), place.name, f"{place.field}.name")
+def parts_of_deployment(cluster_arguments: Iterable[ClusterArgument]) -> Iterator[Part]:
+    """The parts of a MeshDeployment: a HostedMesh for each cluster."""
+    for argument in cluster_arguments:
+        yield Part((TYPE_HOSTED_MESH,), argument.name, f"{argument.field}.name")

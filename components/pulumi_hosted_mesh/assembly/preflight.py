@@ -1,4 +1,4 @@
-"""What is checked before the first resource: that each chart that is asked for can be had."""
+"""Checks before the first resource that every chart of a document exists."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pulumi_hosted_mesh.spec.mesh import Mesh
 
 
 def check_charts(mesh: Mesh) -> None:
-    """Raises InvalidInputError if a local directory has no such charts, or too old ones."""
+    """Raises InvalidInputError if a local directory lacks a chart, or has one that is too old."""
     for _, charts, name in charts_of(mesh):
         local_chart(charts, name)
 
 
 def charts_of(document: Model) -> Iterator[tuple[str, ChartSource, str]]:
-    """The charts that the resources of a document are rendered from: the section that says where from, what it says,
-    and the chart's name. The section is as in the document, `revisions[0].charts`."""
+    """The charts of a document's resources: the document's section, such as `revisions[0].charts`, its content, and the
+    chart's name."""
     match document:
         case Mesh():
             gateways = any(one.gateways for one in document.memberships)

@@ -1,1 +1,1 @@
-"""What may cross between the two sides: the endpoint, the credentials, and the guard that watches both."""
+"""The boundary between the two sides: the endpoint, checks of arguments, and the guard."""

@@ -1,6 +1,6 @@
-"""From a component's arguments to a document: clusters and Outputs are taken out before it is checked.
+"""Converts a component's arguments to a document, without clusters and Outputs.
 
-An Output is checked by the same rule as a plain value, when it is known.
+An Output is checked by the same rule as a plain value, as soon as it resolves.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pulumi_hosted_mesh.spec.mesh import Mesh
 SOURCE = "the mesh"
 CLUSTER = "cluster"
 OUTPUTS = {"api_server": api_server, "certificate_authority": pem_certificate}
-"""Fields of `access` that a program may have as Outputs, with their rules."""
+"""Fields of `access` that may be Outputs, with their rules."""
 
 
 def mesh_of(arguments: Any) -> Mesh:
-    """The mesh that arguments describe, without clusters and Outputs. Raises: InvalidInputError."""
+    """The mesh in arguments, without clusters and Outputs. Raises: InvalidInputError."""
     if isinstance(arguments, Mesh):
         return arguments
     plain = dict(arguments)
@@ -38,14 +38,14 @@ def mesh_of(arguments: Any) -> Mesh:
 
 
 def access_of(arguments: Any) -> Access:
-    """istiod's access that arguments describe, without Outputs. Raises: InvalidInputError."""
+    """istiod's access in arguments, without Outputs. Raises: InvalidInputError."""
     if isinstance(arguments, Access):
         return arguments
     return read_arguments(Access, without_outputs(arguments), "the access")
 
 
 def outputs_of(arguments: Any, field: str = "access", source: str = SOURCE) -> dict[str, Any]:
-    """What was taken out of an `access`, checked when it is known. field, source: where that stands, for errors."""
+    """The Outputs of an `access`, each checked when it resolves. field, source: its place, for errors."""
     given = in_python(arguments)
     return {
         key: checked(given[key], rule, f"{field}.{to_camel(key)}", source)
@@ -55,7 +55,7 @@ def outputs_of(arguments: Any, field: str = "access", source: str = SOURCE) -> d
 
 
 def in_python(part: Any) -> Any:
-    """An `access` with the names that Python has for its fields of OUTPUTS, also of one that was read from YAML."""
+    """An `access` with Python's names for the fields of OUTPUTS, also if it comes from YAML."""
     if not isinstance(part, Mapping):
         return part
     result = dict(part)
@@ -73,7 +73,7 @@ def cluster_of(part: Any, field: str, source: str) -> Any:
     """The cluster of a part of a document. field: the part. Raises: InvalidInputError if it has none."""
     cluster = part.get(CLUSTER) if isinstance(part, Mapping) else None
     if cluster is None:
-        rule, fix = "is required here", "Give the kubeconfig, and the context in it"
+        rule, fix = "is required here", "Add a kubeconfig, and optionally the context in it"
         raise InvalidInputError([Problem(f"{field}.{CLUSTER}", rule, fix)], source)
     return cluster
 
@@ -89,7 +89,7 @@ def without_cluster(part: Any) -> Any:
 
 
 def without_outputs(part: Any) -> Any:
-    """An `access` without what is an Output."""
+    """An `access` without Outputs."""
     given = in_python(part)
     if not isinstance(given, Mapping):
         return part
@@ -97,16 +97,16 @@ def without_outputs(part: Any) -> Any:
 
 
 def checked(value: Any, rule: Callable[[str], str], field: str, source: str) -> Any:
-    """Text that fits a rule of `spec.fields`: at once if it is plain; an Output or an awaitable when it is known.
+    """Text checked by a rule of `spec.fields`: plain text at once, an Output or an awaitable when it resolves.
 
-    Raises: InvalidInputError with the field's name, never with the value; where it is not known yet, the run ends with
-    that before anything is sent that the value is in.
+    Raises: InvalidInputError with the field's name, never with the value. For an Output the run ends with this error
+    before any object with the value is sent.
     """
 
     def judged(found: object) -> str:
         try:
             if not isinstance(found, str) or not found.strip():
-                raise RuleBrokenError("must be text, and not empty", "Give its value")
+                raise RuleBrokenError("must be text, and not empty", "Set its value")
             return rule(found)
         except RuleBrokenError as broken:
             raise InvalidInputError([Problem(field, broken.rule, broken.fix)], source) from None
@@ -115,9 +115,9 @@ def checked(value: Any, rule: Callable[[str], str], field: str, source: str) -> 
 
 
 def when_known(value: Any, judged: Callable[[Any], Any]) -> Any:
-    """What is made of a value: at once if it is plain; of an Output or an awaitable an Output.
+    """Applies a function to a plain value at once, and to an Output or an awaitable when it resolves.
 
-    judged: may raise InvalidInputError, which is printed at once if it was raised later.
+    judged: the function. Its InvalidInputError is printed at once.
     """
     return pulumi.Output.from_input(value).apply(printed_at_once()(judged)) if is_later(value) else judged(value)
 

@@ -1,4 +1,4 @@
-"""What is noted while a program runs, and forgotten with it."""
+"""A registry for one run of a Pulumi program."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class ProgramMemory(Generic[Key, Value]):
-    """A dictionary for each program, known by its stack. Where there is none (another language's program, whose
-    components are made in a host) nothing stays."""
+class PerStackRegistry(Generic[Key, Value]):
+    """A dictionary for each program, by its root stack. Without a root stack it is always empty: a component host,
+    which serves programs in other languages, has none."""
 
     def __init__(self) -> None:
         self._of_programs: WeakKeyDictionary[Any, dict[Key, Value]] = WeakKeyDictionary()
 
-    def noted(self) -> dict[Key, Value]:
-        """The running program's, to read and to write in."""
+    def current(self) -> dict[Key, Value]:
+        """The running program's dictionary, to read and to write."""
         program = get_root_resource()
         return {} if program is None else self._of_programs.setdefault(program, {})

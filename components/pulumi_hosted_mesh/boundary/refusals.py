@@ -1,4 +1,4 @@
-"""Refusals of what a program learns only while it runs, printed before Pulumi would print them."""
+"""Prints errors about resolved Outputs at once, before Pulumi prints them at the program's end."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 
 @contextmanager
 def printed_at_once() -> Iterator[None]:
-    """Prints an InvalidInputError that passes through, for code that runs when an Output is known.
+    """Prints an InvalidInputError of code that runs when an Output resolves, and raises it again.
 
-    Of a program Pulumi prints it again at the end, but first closes it to the charts that still ask for their
-    transforms (run_pulumi_func). These then fail, and the engine may have ended before it hears why. What the program
-    raises by itself needs no such care: Pulumi waits for the charts before it closes. Nor does a component in another
-    language's program, which has no stack here: the engine prints what making it failed with.
+    Pulumi prints the error again at the program's end. Before that it stops serving the transforms of charts
+    (run_pulumi_func), so these fail, and the engine may exit before it receives the error. Errors outside of Outputs
+    need no such care, because Pulumi waits for the charts first. Neither do components in other languages' programs:
+    there is no stack here, and the engine prints the error of the construction.
     """
     try:
         yield

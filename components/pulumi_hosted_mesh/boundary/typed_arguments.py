@@ -1,4 +1,4 @@
-"""A component's own arguments against its TypedDict, of which Python checks neither names nor types."""
+"""Checks a component's arguments against its TypedDict: Python itself checks neither names nor types."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ PLAIN = {str: "string_type", bool: "bool_type", int: "int_type"}
 
 
 def typed_arguments(kind: type[A], given: object, called: str) -> A:
-    """The arguments without those that are None, if `kind`, a TypedDict, has them, and each is of its type.
+    """The arguments without None, checked against the names and types of `kind`, a TypedDict.
 
-    Documents and clusters among them are only looked at from outside: who reads them knows more. called: the component,
+    Documents and clusters are checked only for being mappings: their readers check the content. called: the component,
     for errors. Raises: InvalidInputError with every problem found.
     """
     if not isinstance(given, Mapping):
@@ -39,10 +39,10 @@ def typed_arguments(kind: type[A], given: object, called: str) -> A:
 
 
 def _wrong(path: str, value: Any, form: Any, *, later: bool = False) -> Iterator[Problem]:
-    """What is wrong with a value. later: whether it may be an Output, being part of what may be one."""
+    """The problems of a value. later: whether it may be an Output, as part of an Input."""
     if get_origin(form) is NotRequired:
         (form,) = get_args(form)
-    if get_origin(form) is Union:  # pulumi.Input, for there is no other among arguments
+    if get_origin(form) is Union:  # pulumi.Input, the only union in arguments
         form, later = get_args(form)[0], True
     if is_later(value):
         if not later and form is not Any:
@@ -64,7 +64,7 @@ def _wrong(path: str, value: Any, form: Any, *, later: bool = False) -> Iterator
 
 
 def _is(form: type, value: object) -> bool:
-    """Whether a value is of a plain type. A component host hands whole numbers over as 2.0."""
+    """Whether a value is of a plain type. A component host passes whole numbers as 2.0."""
     if form is int:
         whole = value.is_integer() if isinstance(value, float) else isinstance(value, int)
         return whole and not isinstance(value, bool)

@@ -1,7 +1,7 @@
-"""What components call their parts, as far as one program knows: no two of them may make a part of one name.
+"""Checks that names of components' parts are unique in a program.
 
-Pulumi tells resources apart by their type, the types of what they are in, and their own name, and not by the names of
-what they are in (the URN). So the member `eu` of a HostedMesh `shop` is, to the engine, that of a HostedMesh `shop-eu`.
+Pulumi identifies a resource by its type, the types of its parents, and its own name (the URN), without the names of its
+parents. So the member `eu` of a HostedMesh `shop` has the same URN as the part of a HostedMesh `shop-eu`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from weakref import WeakKeyDictionary, ref
 import pulumi
 from pulumi.runtime.settings import get_root_resource
 
-from pulumi_hosted_mesh.boundary.program_memory import ProgramMemory
+from pulumi_hosted_mesh.boundary.per_stack_registry import PerStackRegistry
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import TYPE_ISTIOD, suffixed
 
 OWN_NAME: Final = "own name"
-FIX: Final = "Rename the one of the two that is not deployed yet, for another name replaces what is"
+FIX: Final = "Rename the one that is not deployed yet: a new name replaces deployed resources"
 
 
 @dataclass(frozen=True)
 class Part:
-    """A resource in a component. types: those from the component down to it. field: what its name is made by."""
+    """A resource in a component. types: from the component's child down to it. field: the field that sets its name."""
 
     types: tuple[str, ...]
     name: str
@@ -39,27 +39,27 @@ class _Owner:
     field: str
 
 
-_owners: ProgramMemory[tuple[object, ...], _Owner] = ProgramMemory()
+_owners: PerStackRegistry[tuple[object, ...], _Owner] = PerStackRegistry()
 _types: WeakKeyDictionary[pulumi.Resource, tuple[object, ...]] = WeakKeyDictionary()
 
 
-def claim(
+def require_unique_names(
     component: pulumi.Resource,
     type_: str,
     name: str,
     parts: Iterable[Part],
     opts: pulumi.ResourceOptions | None,
 ) -> None:
-    """Notes that a component makes these parts; call it before the first. type_, name, opts: the component's.
+    """Records the parts of a component. Call it before the first part. type_, name, opts: the component's.
 
-    Components in two parents of somebody else's type are not compared, since nobody knows yet what those are in, and
-    nothing is outside of a Python program. The engine refuses those, one by one, when it has made others.
+    Components in two parents of another package's type are not compared, nor are components outside of a Python
+    program. The engine rejects their duplicates one by one, after it has created other resources.
     Raises: InvalidInputError if another component makes one of the parts.
     """
     within = (*_above(opts.parent if opts else None), type_)
     _types[component] = within
     called = f"{_class(type_)} {name}"
-    owners, claimed = _owners.noted(), {}
+    owners, claimed = _owners.current(), {}
     for part in parts:
         key = (*within, *part.types, part.name)
         owner = owners.get(key)
@@ -72,14 +72,14 @@ def claim(
 
 
 def istiods(name: str, mesh: Mesh, *types: str) -> Iterator[Part]:
-    """The parts of a mesh's control plane that have the names of revisions. types: what that is in."""
+    """The parts of a mesh's control plane with names of revisions. types: its parents' types."""
     for position, revision in enumerate(mesh.revisions):
         part = suffixed(name, revision.name)
         yield Part((*types, TYPE_ISTIOD), part, f"revisions[{position}].name" if part != name else OWN_NAME)
 
 
 def _above(parent: pulumi.Resource | None) -> tuple[object, ...]:
-    """What is the same for two components that are in one parent, or in parents of the same types."""
+    """The key of a parent; equal for two components in one parent, or in parents of the same types."""
     if parent is None or parent is get_root_resource():
         return ()
     return _types.get(parent) or (ref(parent),)

@@ -7,9 +7,9 @@ from typing import Any
 
 
 def merged(under: Mapping[str, Any], over: Mapping[str, Any], *, joined: Collection[str] = ()) -> dict[str, Any]:
-    """Both, mapping by mapping; where they disagree, `over` wins. Lists are replaced, as Helm does.
+    """Both, merged recursively; on a conflict `over` wins. Lists are replaced, as in Helm.
 
-    joined: names of lists at the top that are joined instead, `over` last.
+    joined: names of top-level lists to join instead, `over` last.
     """
     result = dict(under)
     for key, value in over.items():

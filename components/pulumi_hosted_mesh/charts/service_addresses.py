@@ -1,4 +1,4 @@
-"""Under which addresses a Service's load balancer is reached, as the API server says."""
+"""Addresses of a Service's load balancer, from its status."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pulumi_kubernetes.helm import v4 as helm
 
 
 def service_addresses(service: core.v1.Service) -> pulumi.Output[list[str]]:
-    """Addresses, or one host name as some clouds give; empty before there is one, and for Services of other types."""
+    """Addresses, or the host name that some clouds set; empty before the first one, and for Services of other types."""
     found: pulumi.Output[list[str]] = service.status.apply(addresses)
     return found
 
 
 def chart_addresses(chart: helm.Chart) -> pulumi.Output[list[str]]:
-    """Of the Services that a chart made."""
+    """Addresses of a chart's Services."""
 
     def of_services(made: Any) -> pulumi.Output[list[str]]:
         services = [service_addresses(one) for one in made or () if isinstance(one, core.v1.Service)]
@@ -27,7 +27,7 @@ def chart_addresses(chart: helm.Chart) -> pulumi.Output[list[str]]:
 
 
 def addresses(status: Any) -> list[str]:
-    """Of `status` of a Service."""
+    """Addresses in a Service's `status`."""
     balancer = status.load_balancer if status else None
     found = [one.ip or one.hostname for one in (balancer.ingress if balancer else None) or ()]
     return sorted({one for one in found if one})

@@ -1,4 +1,4 @@
-"""What Pulumi waits for before it calls a Service made."""
+"""Pulumi's condition for a ready Service."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ HAS_ADDRESS = "jsonpath={.status.loadBalancer.ingress}"
 
 
 def service_wait(service_type: str, *, ready: bool = True) -> dict[str, str]:
-    """Annotations of a Service: a load balancer's address is waited for, its endpoints are not.
+    """Annotations of a Service: Pulumi waits for a load balancer's address, but not for endpoints.
 
-    By itself Pulumi waits until a Service's endpoints have not changed for ten seconds. The Deployments behind these
-    Services are waited for already, which says the same sooner. ready: False waits for nothing.
+    By default Pulumi waits until a Service's endpoints have not changed for ten seconds. It already waits for the
+    Deployments of these Services, which is equivalent and faster. ready: False waits for nothing.
     """
     if ready and service_type == "LoadBalancer":
         return {WAIT_FOR_ANNOTATION: HAS_ADDRESS}

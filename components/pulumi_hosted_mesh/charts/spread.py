@@ -1,4 +1,4 @@
-"""Pods of one kind on different nodes, as far as there are some. Pure."""
+"""Spreads Pods over nodes, if there are several. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The console command `hosted-mesh`; `command` has its verbs."""
+"""The console command `hosted-mesh`. Module `command` has its subcommands."""
 
 import os
 
-# gRPC would log on standard error that a peer has ended, as programs that `prove` runs do. It reads this once, when it
-# is imported, and the verbs import Pulumi, which imports it.
+# Prevents gRPC's log lines about peers that end, such as programs run by `prove`. gRPC reads this once, on import, and
+# the subcommands import Pulumi, which imports gRPC.
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")

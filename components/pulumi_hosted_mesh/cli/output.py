@@ -1,4 +1,4 @@
-"""Standard output that cannot take what is printed: of a full disk, without a reader, in an encoding of few letters."""
+"""Standard output that rejects text: a full disk, a closed pipe, an encoding without the characters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import typer
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-# No command's verdict: 1, 3 and 4 are.
+# The commands' results use 1, 3 and 4.
 UNWRITABLE: Final = 2
 
 
@@ -29,7 +29,7 @@ class App(typer.Typer):
 
 
 class _UnwritableError(Exception):
-    """No OSError, which could be anything's, and of which click and others make something of their own."""
+    """An OSError of standard output. A separate class, because click and others handle OSErrors themselves."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class _UnwritableError(Exception):
 
 
 class _Raw(io.FileIO):
-    """Standard output's file. What comes after a failure is dropped: there is no second one when Python ends."""
+    """Standard output's file. It drops text after a failure, so that no second error appears when Python exits."""
 
     has_failed = False
 
@@ -53,8 +53,10 @@ class _Raw(io.FileIO):
 
 @contextmanager
 def careful() -> Iterator[None]:
-    """Ends a program whose output cannot be written by one line and exit code 2; where nobody reads it any more, by
-    SIGPIPE, as other tools. A letter that the encoding does not have is written as its number."""
+    """Ends a program with unwritable output by one line and exit code 2.
+
+    A closed pipe ends it by SIGPIPE, as other tools. Characters that the encoding lacks are escaped.
+    """
     plain = sys.stdout
     try:
         raw = _Raw(plain.fileno(), "w", closefd=False)

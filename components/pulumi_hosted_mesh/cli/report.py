@@ -1,4 +1,4 @@
-"""How a report of checks is printed, for people and for machines, and the exit code that it ends with."""
+"""Prints a report of checks, as text or JSON, and sets the exit code."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Output(StrEnum):
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-# How it was said before: in scan and prove, `--output` is a file.
+# The former name: in scan and prove, `--output` is a file.
 OutputOption = Annotated[Output, typer.Option("--output", "-o", hidden=True)]
 
 
 def print_report(verdicts: Sequence[Verdict], output: Output, **about: str) -> None:
-    """Prints the verdicts. about: what was looked at, put before them in JSON. Raises: typer.Exit(3) if one failed."""
+    """Prints the verdicts. about: subject of the checks, first in JSON. Raises: typer.Exit(3) if a check failed."""
     if output is Output.JSON:
         print(json.dumps({**about, **verdict.report(verdicts)}, indent=2))
     else:

@@ -1,4 +1,4 @@
-"""The option by which an owner says which of Istio's definitions are not wanted."""
+"""The option for Istio's CRDs that their owner leaves out on purpose."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ WithoutCrdOption = Annotated[
     list[str] | None,
     typer.Option(
         "--without-crd",
-        help="A CRD of Istio's that is left out on purpose, `envoyfilters.networking.istio.io`; several times.",
+        help="An Istio CRD that is left out on purpose, `envoyfilters.networking.istio.io`; repeatable.",
     ),
 ]

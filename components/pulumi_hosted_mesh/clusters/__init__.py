@@ -1,1 +1,1 @@
-"""The two clusters as the program reaches them: wrappers by role, kubeconfigs, credentials, plain HTTPS."""
+"""The two clusters: wrappers by role, kubeconfigs, credentials, plain HTTPS."""

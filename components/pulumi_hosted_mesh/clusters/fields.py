@@ -1,4 +1,4 @@
-"""What a cluster is made of when another language gives it, as Pulumi's component host reads it.
+"""The arguments of a cluster in other languages, for Pulumi's component host.
 
 No `from __future__ import annotations` here: the host reads the annotations of classes as they are.
 """
@@ -9,20 +9,20 @@ import pulumi
 
 
 class ClientSettings(TypedDict, total=False):
-    """How the Kubernetes provider calls the API server. For clusters with many objects, or far away."""
+    """Rate limits and timeout of the Kubernetes provider's client. For clusters with many objects, or far away."""
 
     qps: float
     """Requests per second on average; default 50."""
     burst: int
-    """Requests at once; default 120."""
+    """Requests in one burst; default 120."""
     timeout_seconds: int
-    """Seconds after which one request is given up; default 32."""
+    """Timeout of one request, in seconds; default 32."""
 
 
 class ClusterFields:
-    """The arguments of a cluster that every language can give; the constructor of `Cluster` describes them."""
+    """The arguments of a cluster in every language; the docstring of `Cluster` describes them."""
 
-    kubeconfig: Optional[pulumi.Input[str]]  # noqa: UP045 the host knows Optional[Input[..]] by this spelling
+    kubeconfig: Optional[pulumi.Input[str]]  # noqa: UP045 the host recognizes Optional[Input[..]] by this spelling
     kubeconfig_file: Optional[str]  # noqa: UP045
     context: Optional[str]  # noqa: UP045
     server: Optional[pulumi.Input[str]]  # noqa: UP045

@@ -1,4 +1,4 @@
-"""Which file a kubeconfig is in: a path as somebody wrote it, or a list of files as $KUBECONFIG may have one."""
+"""Paths of kubeconfig files: one path, or a list as in $KUBECONFIG."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Final
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
 DEFAULT: Final = "~/.kube/config"
-# As os.path.expandvars finds them.
+# The form of os.path.expandvars.
 VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
 
 
 def of_environment() -> list[str]:
-    """The files of $KUBECONFIG, else kubectl's default. Raises: InvalidInputError if none of several exists."""
+    """The files of $KUBECONFIG, or kubectl's default. Raises: InvalidInputError if none of several exists."""
     files = listed(os.environ.get("KUBECONFIG") or DEFAULT)
     if len(files) > 1 and (rule := _why_none(files)):
         fix = "Correct the paths, or give --kubeconfig"
@@ -25,16 +25,16 @@ def of_environment() -> list[str]:
 
 
 def listed(value: str) -> list[str]:
-    """The files of a list, each once; empty entries do not count.
+    """The files of a list, each once, without empty entries.
 
-    kubectl passes over those of several that do not exist, so they are left out, unless none does.
+    Like kubectl, it skips missing files, unless all are missing.
     """
     named = list(dict.fromkeys(one for one in value.split(os.pathsep) if one))
     return [one for one in named if not _is_missing(one)] or named
 
 
 def path_of(written: str) -> Path:
-    """The path with `~` and environment variables expanded; of a variable's list, the only file that is there."""
+    """The path with `~` and environment variables expanded; for a variable's list, its only existing file."""
     expanded = os.path.expandvars(written)
     if VARIABLE.fullmatch(written) and len(there := listed(expanded)) == 1:
         expanded = there[0]
@@ -42,7 +42,7 @@ def path_of(written: str) -> Path:
 
 
 def why_unreadable(written: str, error: OSError) -> tuple[str, str]:
-    """What is wrong with a kubeconfig's path as it was written, and the fix."""
+    """The rule and the fix for an unreadable kubeconfig. written: its path before the expansion."""
     for variable in VARIABLE.finditer(written):
         name = variable.group(1) or variable.group(2)
         if not os.environ.get(name):
@@ -51,7 +51,7 @@ def why_unreadable(written: str, error: OSError) -> tuple[str, str]:
     if len(several := listed(os.path.expandvars(written))) > 1:
         if none := _why_none(several):
             return none, "Correct the paths"
-        rule = f"{written} lists several files, but only one is read"
+        rule = f"{written} lists several files, but only one is allowed"
         return rule, "Give one of them, or merge them: (umask 077; kubectl config view --raw --flatten > FILE)"
     return f"cannot be read ({error.strerror})", "Check the path and the file's mode"
 
@@ -66,5 +66,5 @@ def _is_missing(file: str) -> bool:
     except FileNotFoundError:
         return True
     except OSError:
-        return False  # whatever is wrong with it, it was meant
+        return False  # it exists, but cannot be read
     return False

@@ -1,1 +1,1 @@
-"""The control plane's side: `external` has the component, the other modules compute what it creates."""
+"""The control plane's side: `external` has the component, the other modules compute its objects."""

@@ -1,1 +1,1 @@
-"""The data plane's side: `remote` and `crds` have the components, the other modules compute what they create."""
+"""The data plane's side: `access`, `remote` and `crds` have the components, other modules compute their objects."""

@@ -1,13 +1,13 @@
-"""One account on a data plane: a ServiceAccount, the rights it is given, and its token as a kubeconfig.
+"""An account on a data plane: a ServiceAccount, its rights, and its token as a kubeconfig.
 
-Who on the control plane reads a data plane has such an account, and no other credential: istiod, the DNS bridge.
+istiod and the DNS bridge have such accounts on a data plane, and no other credential there.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 from pulumi_kubernetes import core, meta, rbac
@@ -24,24 +24,25 @@ RBAC_GROUP = "rbac.authorization.k8s.io"
 
 @dataclass(frozen=True)
 class Grant:
-    """Rights of an account. does: ends the names of the resources, `reads`. role: name of the role and its binding.
+    """Rights of an account. does: suffix of the resources' names, such as `reads`. role: name of role and binding.
 
-    everywhere: true for the whole cluster, else in the account's namespace.
+    everywhere: true for the whole cluster, false for the account's namespace. annotations: of both objects.
     """
 
     does: str
     role: str
     rules: Sequence[Rule]
     everywhere: bool = False
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Account:
-    """What is made. prefix: of the resources' names in the program. name, namespace: of the ServiceAccount.
+    """An account. prefix: of the resources' names in the program. name, namespace: of the ServiceAccount.
 
-    labels: of each object. generations: of its long-lived token; empty for none. The newest, the last, is the one in
-    use. For an error's words: called, the component; holder, who uses the kubeconfig; authority, the argument that has
-    what verifies the API server.
+    labels: of each object. generations: of its long-lived token; empty for none. The last one is in use.
+    For errors: called, the component; holder, the kubeconfig's user; authority, the argument with the certificates that
+    verify the API server.
     """
 
     called: str
@@ -63,24 +64,27 @@ class Account:
         )
 
     def make(
-        self, cluster: DataPlaneCluster, namespace: pulumi.Resource, *, parent: pulumi.Resource
+        self, cluster: DataPlaneCluster, namespace: pulumi.Resource | None, *, parent: pulumi.Resource
     ) -> list[pulumi.Resource]:
-        """Makes the ServiceAccount and its rights; what a token has to wait for."""
+        """Makes the ServiceAccount and its rights. Returns the dependencies of a token.
+
+        namespace: None if another stack has it.
+        """
         account = core.v1.ServiceAccount(
             f"{self.prefix}-account",
             metadata=self._metadata(self.name),
             automount_service_account_token=False,
-            opts=cluster.options(parent, depends_on=[namespace]),
+            opts=cluster.options(parent, depends_on=[namespace] if namespace else []),
         )
         return [account, *(self._bind(grant, cluster, namespace, account, parent) for grant in self.grants)]
 
     def token(
         self, cluster: DataPlaneCluster, after: Sequence[pulumi.Resource], *, parent: pulumi.Resource
     ) -> pulumi.Output[str]:
-        """Makes the tokens and returns the newest. It does not expire, which its Secret says in an annotation.
+        """Makes the tokens and returns the newest. It does not expire; an annotation of its Secret states this.
 
-        A resource per generation: the next token exists and is in use before the engine deletes the one before, which
-        it does at the end of its run.
+        Each generation is a resource of its own: the engine deletes the previous token at the end of its run, when the
+        new one is in use.
         """
         annotations = {"kubernetes.io/service-account.name": self.name, TOKEN_EXPIRY_ANNOTATION: "never"}
         tokens = [
@@ -102,11 +106,10 @@ class Account:
         server: pulumi.Input[str],
         authority: pulumi.Input[str | None] | None,
     ) -> pulumi.Output[str]:
-        """The account's kubeconfig, a secret. cluster_name: what it calls the cluster.
+        """The account's kubeconfig, a secret. cluster_name: the cluster's name in it.
 
-        server: address of the API server as the account's holder reaches it. authority: PEM that verifies it.
-        Raises: InvalidInputError without an authority; if that is an Output, when it is known and before anything is
-        written.
+        server: address of the API server for the account's holder. authority: PEM that verifies it.
+        Raises: InvalidInputError without an authority; for an Output, when it resolves, before any object is written.
         """
         verified_by: pulumi.Input[str] = when_known(authority, self._present)
         return pulumi.Output.secret(
@@ -117,30 +120,33 @@ class Account:
 
     def _present(self, authority: str | None) -> str:
         if authority is None:
-            rule = f"is required: the kubeconfig has no authority that {self.holder} could verify the API server with"
-            raise InvalidInputError([Problem(self.authority, rule, "Give it as PEM")], self.called)
+            rule = f"is required: the kubeconfig has no authority for {self.holder} to verify the API server"
+            raise InvalidInputError([Problem(self.authority, rule, "Add it as PEM")], self.called)
         return authority
 
     def _bind(
         self,
         grant: Grant,
         cluster: DataPlaneCluster,
-        namespace: pulumi.Resource,
+        namespace: pulumi.Resource | None,
         account: pulumi.Resource,
         parent: pulumi.Resource,
     ) -> pulumi.Resource:
-        """A role and its binding; the binding."""
+        """Makes a role and its binding. Returns the binding."""
         name = f"{self.prefix}-{grant.does}"
-        metadata = self._metadata(grant.role)
-        role_kind, binding_kind, after = rbac.v1.Role, rbac.v1.RoleBinding, [namespace]
+        metadata = self._metadata(grant.role, grant.annotations)
+        role_kind, binding_kind = rbac.v1.Role, rbac.v1.RoleBinding
         if grant.everywhere:
-            metadata = meta.v1.ObjectMetaArgs(name=grant.role, labels=dict(self.labels))
-            role_kind, binding_kind, after = rbac.v1.ClusterRole, rbac.v1.ClusterRoleBinding, []
+            metadata = meta.v1.ObjectMetaArgs(
+                name=grant.role, labels=dict(self.labels), annotations=metadata.annotations
+            )
+            role_kind, binding_kind = rbac.v1.ClusterRole, rbac.v1.ClusterRoleBinding
         role = role_kind(
             name,
             metadata=metadata,
             rules=[policy_rule(rule) for rule in grant.rules],
-            opts=cluster.options(parent, depends_on=after),
+            # A ClusterRole too: the Namespace rejects a second stack with a mesh of the same name (see `adoption`).
+            opts=cluster.options(parent, depends_on=[namespace] if namespace else []),
         )
         return binding_kind(  # type: ignore[no-any-return]
             name,
@@ -152,7 +158,7 @@ class Account:
 
 
 def policy_rule(rule: Rule) -> rbac.v1.PolicyRuleArgs:
-    """As a Role or ClusterRole has it."""
+    """The rule in the form of a Role or ClusterRole."""
     return rbac.v1.PolicyRuleArgs(
         api_groups=[rule.group],
         resources=list(rule.resources),

@@ -10,6 +10,7 @@ import pulumi
 from pulumi_kubernetes import core
 from pulumi_kubernetes.admissionregistration import v1 as admission
 
+from pulumi_hosted_mesh._generated.inputs import ChartSourceArgs, EndpointArgs, GatewayArgs, WebhooksArgs
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.charts.chart import MeshCharts
@@ -17,9 +18,8 @@ from pulumi_hosted_mesh.charts.service_addresses import chart_addresses
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.clusters.metadata import in_mesh
 from pulumi_hosted_mesh.data_plane import webhooks
-from pulumi_hosted_mesh.data_plane.claims import claim
+from pulumi_hosted_mesh.data_plane.unique_revisions import require_unique_revisions
 from pulumi_hosted_mesh.data_plane.values import gateway_values, mesh_config, remote_values
-from pulumi_hosted_mesh.inputs import ChartSourceArgs, EndpointArgs, GatewayArgs, WebhooksArgs
 from pulumi_hosted_mesh.spec.charts import Charts, ChartSource
 from pulumi_hosted_mesh.spec.data_plane import DataPlaneSettings, WebhookManagement
 from pulumi_hosted_mesh.spec.load import read_arguments
@@ -27,34 +27,34 @@ from pulumi_hosted_mesh.vocabulary import TYPE_REMOTE_DATA_PLANE, chart_revision
 
 
 class RemoteDataPlaneArgs(TypedDict):
-    """What a data plane is made of: nothing of the control plane's but its endpoint."""
+    """The arguments of a data plane. Of the control plane they have only its endpoint."""
 
     cluster: DataPlaneCluster
-    """The data plane's cluster; the mesh's namespace exists there already (`DataPlaneAccess` makes it)."""
+    """The data plane's cluster. The mesh's namespace must exist there (`DataPlaneAccess` makes it)."""
     endpoint: EndpointArgs
     """The control plane's public facts."""
     webhooks: NotRequired[WebhooksArgs]
-    """Injection and validation."""
+    """The injection and validation webhooks."""
     gateways: NotRequired[list[GatewayArgs]]
-    """Gateways to run there."""
+    """Gateways on this cluster."""
     charts: NotRequired[ChartSourceArgs]
-    """Where Istio's charts and images come from; their version is the endpoint's."""
+    """The source of Istio's charts and images. Their version is the endpoint's."""
     chart_values: NotRequired[dict[str, Any]]
     """More values for the istiod chart with the remote profile."""
     wait_for_gateways: NotRequired[bool]
-    """False does not wait until gateways run: for clusters without nodes. Default: true."""
+    """False: `pulumi up` does not wait for gateways, for clusters without nodes. Default: true."""
 
 
 class RemoteDataPlane(pulumi.ComponentResource):
-    """What a cluster needs to be served by an istiod elsewhere: no Pod but gateways that are asked for.
+    """The objects that an external istiod requires in a cluster. Gateways in the arguments are the only Pods.
 
-    Raises: InvalidInputError if the cluster is not a data plane, or the charts cannot be used.
+    Raises: InvalidInputError if the cluster is not a data plane, or the charts are missing or too old.
     """
 
     webhook_manifests: pulumi.Output[list[dict[str, Any]]]
-    """What was installed, or with `unmanaged` webhooks what an integrator must install."""
+    """The installed webhook configurations, or with `unmanaged` webhooks those to install."""
     gateway_addresses: pulumi.Output[dict[str, list[str]]]
-    """Of the gateways' load balancers, by `<namespace>/<name>`: public."""
+    """Addresses of the gateways' load balancers, by `<namespace>/<name>`: public."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class RemoteDataPlane(pulumi.ComponentResource):
         after: Sequence[pulumi.Resource] = (),
         webhooks_after: Sequence[pulumi.Resource] = (),
     ) -> None:
-        """after: what has to exist before, in the same program: the mesh's namespace.
-        webhooks_after: what webhooks wait for, and what they go before: istiod, which answers them."""
+        """after: resources of the same program that must exist before: the mesh's namespace.
+        webhooks_after: dependencies of the webhooks: istiod, which answers them. On destroy, webhooks go first."""
         called = f"RemoteDataPlane {name}"
         args = typed_arguments(RemoteDataPlaneArgs, args, called)
         refuse_providers(opts, called)
@@ -91,12 +91,12 @@ class RemoteDataPlane(pulumi.ComponentResource):
             opts=cluster.options(self, depends_on=after),
         )
 
-        # Gateways and tags stay when another revision serves them, so their names are without it.
+        # Gateways and tags stay when another revision serves them, so their names do not contain the revision.
         served = name.removesuffix(f"-{chart_revision(endpoint.revision)}")
         wanted = webhooks.manifests(endpoint, settings.webhooks, webhooks.ca_bundle(endpoint.root_certificate))
         managed = settings.webhooks.management is WebhookManagement.MANAGED
         if managed:
-            claim(cluster, endpoint.document.asked_by, endpoint.mesh)
+            require_unique_revisions(cluster, endpoint.document.asked_by, endpoint.mesh)
         installed = [
             self._installed(served if webhooks.is_of_a_tag(one) else name, cluster, one, webhooks_after)
             for one in (wanted if managed else ())
@@ -110,9 +110,9 @@ class RemoteDataPlane(pulumi.ComponentResource):
                 release=gateway.name,
                 namespace=gateway.namespace,
                 values=gateway_values(endpoint, gateway),
-                # Injection completes a gateway's Pod, once, when it is made. A Pod made too early stays `image: auto`.
+                # Injection completes a gateway's Pod at its creation only. A Pod without it keeps `image: auto`.
                 depends_on=[*after, *installed, *webhooks_after],
-                # An integrator's webhooks come after this component, which says what they are.
+                # An integrator installs unmanaged webhooks after this component, from its output.
                 await_ready=managed and args.get("wait_for_gateways", True),
             )
             addresses[f"{gateway.namespace or endpoint.namespace}/{gateway.name}"] = chart_addresses(made)
@@ -126,7 +126,7 @@ class RemoteDataPlane(pulumi.ComponentResource):
     def _installed(
         self, name: str, cluster: DataPlaneCluster, manifest: webhooks.Manifest, after: Sequence[pulumi.Resource]
     ) -> pulumi.Resource:
-        """One configuration. It fails closed, so it comes after what answers it, and goes before that."""
+        """One configuration. It fails closed, so it is created after istiod and deleted before it."""
         kinds = {
             webhooks.INJECTION_KIND: admission.MutatingWebhookConfiguration,
             webhooks.VALIDATION_KIND: admission.ValidatingWebhookConfiguration,

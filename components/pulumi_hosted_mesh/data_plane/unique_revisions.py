@@ -1,4 +1,4 @@
-"""By which labels Pods of a cluster ask for which mesh, as far as one program knows: two meshes cannot share one."""
+"""Checks that revisions and tags are unique in a cluster, within one program."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import itertools
 from collections.abc import Iterable, Iterator
 from weakref import ref
 
-from pulumi_hosted_mesh.boundary.program_memory import ProgramMemory
-from pulumi_hosted_mesh.clusters import address
-from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh import canonical
+from pulumi_hosted_mesh.boundary.per_stack_registry import PerStackRegistry
+from pulumi_hosted_mesh.clusters.cluster import Cluster
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
-_owners: ProgramMemory[tuple[object, str], str] = ProgramMemory()
+_owners: PerStackRegistry[tuple[object, str], str] = PerStackRegistry()
 
 
-def claim(cluster: DataPlaneCluster, names: Iterable[str], mesh: str) -> None:
-    """Notes that a mesh's webhooks are asked about Pods by these names: its revisions, and their tags.
+def require_unique_revisions(cluster: Cluster, names: Iterable[str], mesh: str) -> None:
+    """Records the revisions and tags of a mesh in a cluster.
 
-    Raises: InvalidInputError if another mesh's are asked about the same Pods, each of which would be injected twice.
+    Raises: InvalidInputError if another mesh has one of them there: both would inject the same Pods.
     """
-    owners = _owners.noted()
-    for name, key in itertools.product(names, _known_by(cluster)):
+    owners = _owners.current()
+    for name, key in itertools.product(names, _keys(cluster)):
         owner = owners.setdefault((key, name), mesh)
         if owner != mesh:
             rule = f"are `{name}` in the meshes {owner} and {mesh}, which are in one cluster, so both inject its Pods"
-            fix = "Give the revisions of one of the two a name, and its tags other names"
+            fix = "Name the revisions of one of the two, and rename its tags"
             raise InvalidInputError([Problem("revisions and tags", rule, fix)], f"mesh {mesh}")
 
 
-def _known_by(cluster: DataPlaneCluster) -> Iterator[object]:
-    """What is one for one cluster. Its address may be an Output, and is not compared then."""
+def _keys(cluster: Cluster) -> Iterator[object]:
+    """The keys that identify a cluster. An address that is an Output is not compared."""
     yield ref(cluster)
     if cluster.identity:
         yield "identity", cluster.identity
     if isinstance(cluster.server, str):
-        yield "server", address.normal(cluster.server)
+        yield "server", canonical.server(cluster.server)

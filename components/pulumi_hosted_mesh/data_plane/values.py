@@ -12,24 +12,24 @@ from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW, CrossNetwork, gateway
 from pulumi_hosted_mesh.vocabulary import NETWORK_LABEL, chart_revision
 
 FEWEST: Final = 2
-"""Pods of a gateway of which the autoscaler decides; the chart's own number is 1."""
+"""The autoscaler's minimum of a gateway's Pods; the chart's default is 1."""
 
 
 def remote_values(endpoint: ControlPlaneEndpoint, settings: DataPlaneSettings) -> dict[str, Any]:
-    """The istiod chart with the remote profile: no istiod, only the name `istiod` that leads to the control plane's."""
+    """The istiod chart with the remote profile: no istiod, only a Service `istiod` with the control plane's host."""
     required = {
         "profile": "remote",
-        # As in that profile, said again: values win over a profile, and these two would start an istiod here.
+        # The profile's values, repeated: the document's values override a profile, and these could start an istiod.
         "istiodRemote": {"enabled": True, "enabledLocalInjectorIstiod": False},
         "revision": chart_revision(endpoint.revision),
         "global": {
             "istioNamespace": endpoint.namespace,
-            # Becomes a Service of type ExternalName: proxies use the host itself, tools expect `istiod.<namespace>`.
+            # Makes a Service of type ExternalName: proxies use the host itself, tools expect `istiod.<namespace>`.
             "remotePilotAddress": endpoint.host,
-            # Ours are better suited; see `webhooks`.
+            # The library has its own webhooks; see `webhooks`.
             "operatorManageWebhooks": True,
             "configValidation": False,
-            # istiod's rights are ours, and fewer; see `rights`.
+            # The library sets istiod's rights, fewer than the chart's; see `rights`.
             "enableReaderRBAC": False,
             "configCluster": False,
             "meshID": endpoint.mesh,
@@ -41,8 +41,10 @@ def remote_values(endpoint: ControlPlaneEndpoint, settings: DataPlaneSettings) -
 
 
 def mesh_config(endpoint: ControlPlaneEndpoint) -> str:
-    """What istiod reads of each data plane but the first (pilot/pkg/serviceregistry/kube/controller/multicluster.go):
-    the trust domain of its workloads, without which it takes `cluster.local`. All else it has from its own files."""
+    """The mesh config that istiod reads from further data planes: the trust domain, by default `cluster.local`.
+
+    See pilot/pkg/serviceregistry/kube/controller/multicluster.go. istiod reads all other settings from its own files.
+    """
     return f"trustDomain: {endpoint.document.trust_domain}\n"
 
 
@@ -50,18 +52,18 @@ def crds_values() -> dict[str, Any]:
     """The base chart with the remote profile, reduced to the custom resource definitions."""
     return {
         "profile": "remote",
-        # No default revision, no validation webhook of the chart's own.
+        # No default revision, and no validation webhook of the chart.
         "defaultRevision": "",
         "global": {"enableReaderRBAC": False},
     }
 
 
 def gateway_values(endpoint: ControlPlaneEndpoint, gateway: Gateway) -> dict[str, Any]:
-    """The gateway chart: a proxy of the mesh's revision that injection completes."""
+    """The gateway chart: a proxy of the mesh's revision, completed by injection."""
     required: dict[str, Any] = {
         "name": gateway.name,
         "revision": chart_revision(endpoint.revision),
-        # The chart's role lets the gateway read Secrets; it gets its certificates from istiod or from files.
+        # The chart's role lets the gateway read Secrets. It does not need them: certificates come from istiod or files.
         "rbac": {"enabled": False},
         "service": service_values(gateway),
         "nodeSelector": dict(gateway.scheduling.node_selector),
@@ -79,16 +81,16 @@ def gateway_values(endpoint: ControlPlaneEndpoint, gateway: Gateway) -> dict[str
     given = {key: value for key, value in required.items() if value not in ({}, [])}
     view: dict[str, Any] = {}
     if network and endpoint.document.cross_network is CrossNetwork.GATEWAYS and leads_into_its_network(gateway):
-        # It would know the other networks' gateways too, and they this one: a connection could go round and round.
+        # With all networks' gateways in its configuration, connections could loop between gateways.
         view = {"env": {NETWORK_VIEW: network}}
     own = {key: value for key, value in while_nodes_go(gateway).items() if key not in gateway.chart_values}
     return merged(merged(own, view), merged(gateway.chart_values, given))
 
 
 def while_nodes_go(gateway: Gateway) -> dict[str, Any]:
-    """Values by which a gateway serves on while a node is drained: two Pods, on different nodes, of which one stays.
+    """Values that keep a gateway serving while a node is drained: two Pods on different nodes, and a disruption budget.
 
-    The document may replace each (`chartValues`). Of one Pod there is nothing to keep: a budget would stop the drain.
+    The document may replace each (`chartValues`). A single Pod has none of them: a budget would block the drain.
     """
     if gateway.replicas == 1:
         return {}
@@ -101,8 +103,10 @@ def while_nodes_go(gateway: Gateway) -> dict[str, Any]:
 
 
 def leads_into_its_network(gateway: Gateway) -> bool:
-    """Whether istiod sends other networks' proxies there, which it tells by the Service's network label, address and
-    port alone (`getGatewayDetails`, pilot/pkg/serviceregistry/kube/controller/network.go)."""
+    """Whether istiod sends other networks' proxies to the gateway, by its Service's network label, address and port.
+
+    See `getGatewayDetails`, pilot/pkg/serviceregistry/kube/controller/network.go.
+    """
     labels = gateway.chart_values.get("labels")
     port = gateway_port(labels if isinstance(labels, dict) else {})
     listens = port in {str(one.port) for one in gateway.service.ports}
@@ -110,7 +114,7 @@ def leads_into_its_network(gateway: Gateway) -> bool:
 
 
 def service_values(gateway: Gateway) -> dict[str, Any]:
-    """`service` of the gateway chart, as far as the document says anything."""
+    """`service` of the gateway chart, from the document's fields."""
     service = gateway.service
     values: dict[str, Any] = {"type": service.type.value} if service.type else {}
     if service.annotations:

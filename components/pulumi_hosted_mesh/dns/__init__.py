@@ -1,1 +1,1 @@
-"""Names: records of edges are read with least-rights accounts and published from the control plane."""
+"""DNS: reads records of edges with least-rights accounts and publishes them from the control plane."""

@@ -1,7 +1,7 @@
-"""Admission in the edge's own cluster: a DNSEndpoint of a name outside its zones is refused when it is written.
+"""Admission in the edge's own cluster: rejects a DNSEndpoint with a name outside the edge's zones when it is written.
 
-A convenience for honest users, who are told at once: a compromised edge switches it off. The boundary is the control
-plane's filter of names.
+This gives users an early error. It is no security boundary, because a compromised edge can disable it. The boundary is
+the control plane's filter of names.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ NAME = "hosted-mesh-dns-zones"
 
 
 def policy_spec(zones: Sequence[str]) -> dict[str, Any]:
-    """`spec` of the ValidatingAdmissionPolicy. zones: domains in which the edge may publish."""
-    inside = " || ".join(f'e.dnsName == "{zone}" || e.dnsName.endsWith(".{zone}")' for zone in sorted(zones))
+    """`spec` of the ValidatingAdmissionPolicy. zones: the edge's permitted domains."""
+    name = "e.dnsName.lowerAscii()"
+    inside = " || ".join(f'{name} == "{zone}" || {name}.endsWith(".{zone}")' for zone in sorted(zones))
     within = f"has(e.dnsName) && ({inside})"
     return {
         "failurePolicy": "Fail",
@@ -40,7 +41,7 @@ def policy_spec(zones: Sequence[str]) -> dict[str, Any]:
 
 
 def binding_spec(writer_namespace: str) -> dict[str, Any]:
-    """`spec` of its binding. What the bridge itself makes is let in: its status tells why it is not published."""
+    """`spec` of its binding. It admits the bridge's own objects: their status has the reason of a rejected name."""
     selector = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [writer_namespace]}
     return {
         "policyName": NAME,

@@ -1,4 +1,4 @@
-"""The DNS bridge on the control plane: an external-dns for each edge and provider, and for each edge one that reads it.
+"""The DNS bridge on the control plane: a publisher for each edge and provider, and a reader for each edge.
 
 No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
 """
@@ -7,22 +7,22 @@ from typing import NotRequired, TypedDict
 
 import pulumi
 
+from pulumi_hosted_mesh._generated.inputs import DnsBridgeArgs
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.dns import manifests, own_records
-from pulumi_hosted_mesh.dns.given import PUBLISHER, READER, Given
 from pulumi_hosted_mesh.dns.identities import edge_kubeconfigs, provider_identity
 from pulumi_hosted_mesh.dns.namespace import BridgeNamespace
 from pulumi_hosted_mesh.dns.plan import SOURCE, Plan, warnings
+from pulumi_hosted_mesh.dns.validated_inputs import PUBLISHER, READER, BridgeInputs
 from pulumi_hosted_mesh.dns.workloads import Workloads
-from pulumi_hosted_mesh.inputs import DnsBridgeArgs
 from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.vocabulary import TYPE_EXTERNAL_DNS_BRIDGE
 
 
 class ExternalDNSBridgeArgs(TypedDict):
-    """What a DNS bridge is made of."""
+    """Arguments of ExternalDNSBridge."""
 
     bridge: DnsBridgeArgs
     """Edges and providers."""
@@ -35,24 +35,24 @@ class ExternalDNSBridgeArgs(TypedDict):
     credentials: NotRequired[dict[str, dict[str, pulumi.Input[str]]]]
     """By id of the provider, then by key, as docs/components/dns.md lists them. Secret."""
     records: NotRequired[dict[str, pulumi.Input[list[pulumi.Input[str]]]]]
-    """What the program itself knows, such as istiod's host: addresses, or one host name, by host. Each host lies in one
-    of the providers' `controlPlaneZones`."""
+    """The program's own records, such as istiod's host: a list of addresses, or of one host name, by host. Each host
+    must lie in a provider's `controlPlaneZones`."""
     install_crd: NotRequired[bool]
-    """False where somebody else installs DNSEndpoint in the control plane's cluster. Only where a provider has
+    """False if another owner installs DNSEndpoint in the control plane's cluster. It applies only with
     `controlPlaneZones`. Default: true."""
 
 
 class ExternalDNSBridge(pulumi.ComponentResource):
-    """Publishes the names of edges from the control plane: credentials of DNS providers are in its cluster alone.
+    """Publishes the names of edges from the control plane. Only its cluster has the credentials of DNS providers.
 
-    Raises: InvalidInputError if the cluster is not a control plane, the document cannot be used, two edges would write
-    the same names, or a kubeconfig or a credential is missing.
+    Raises: InvalidInputError for a cluster that is not a control plane; for an invalid document; for two edges that
+    would write the same names; for a missing kubeconfig or credential.
     """
 
     namespace: pulumi.Output[str]
-    """Where all of it runs, on the control plane."""
+    """Namespace of the bridge on the control plane."""
     zones: pulumi.Output[dict[str, list[str]]]
-    """Domains in which each edge may publish, by its name. Public: for `DnsEdge`'s `admission_zones`."""
+    """Permitted domains of each edge, by its name. Public: for `DnsEdge`'s `admission_zones`."""
 
     def __init__(self, name: str, args: ExternalDNSBridgeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         called = f"ExternalDNSBridge {name}"
@@ -60,7 +60,7 @@ class ExternalDNSBridge(pulumi.ComponentResource):
         refuse_providers(opts, called)
         bridge = read_arguments(DnsBridge, args["bridge"], SOURCE)
         plan = Plan.of(bridge)
-        given = Given(
+        given = BridgeInputs(
             args["publisher_kubeconfigs"],
             args["reader_kubeconfigs"],
             args.get("credentials") or {},

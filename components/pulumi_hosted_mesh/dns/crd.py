@@ -1,6 +1,6 @@
 """external-dns' own DNSEndpoint (externaldns.k8s.io/v1alpha1, of v0.21.0), with conditions in its status.
 
-Those are what external-dns is moving to; a TTL has bounds here, so that a user is told at once.
+A later external-dns will have these conditions too. Bounds for a TTL let the API server reject a wrong one at once.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _ENDPOINT = {
     "providerSpecific": {"type": "array", "items": {"type": "object", "properties": {"name": _TEXT, "value": _TEXT}}},
     "recordTTL": {**_NUMBER, "minimum": 0, "maximum": LONGEST_TTL, "description": "Seconds"},
     "recordType": {**_TEXT, "description": "A, AAAA, CNAME, TXT, SRV, ..."},
-    "setIdentifier": {**_TEXT, "description": "Tells records of one name and type apart"},
-    "targets": {"type": "array", "items": _TEXT, "description": "What the record points to"},
+    "setIdentifier": {**_TEXT, "description": "Distinguishes records of one name and type"},
+    "targets": {"type": "array", "items": _TEXT, "description": "The targets of the DNS record"},
 }
 _CONDITION = {
     "type": _TEXT,
@@ -34,7 +34,7 @@ _CONDITION = {
 
 
 def metadata(labels: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`metadata` of the CustomResourceDefinition. Of a protected group, so it says where the kind was approved."""
+    """`metadata` of the CustomResourceDefinition. Its group is protected, so an annotation links the API approval."""
     marks = {"labels": dict(labels)} if labels else {}
     return {"name": NAME, "annotations": {"api-approved.kubernetes.io": APPROVED}, **marks}
 
@@ -68,7 +68,7 @@ def spec() -> dict[str, Any]:
 
 
 def schema() -> dict[str, Any]:
-    """Of a DNSEndpoint: records as users write them, and the conditions that they get."""
+    """Schema of a DNSEndpoint: the users' records, and their conditions."""
     endpoints = {"type": "array", "items": {"type": "object", "properties": _ENDPOINT}}
     conditions = {
         "type": "array",

@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
-from pulumi_kubernetes import apiextensions, core, meta
+from pulumi_kubernetes import apiextensions, meta
 from pulumi_kubernetes.admissionregistration import v1 as admission
 
+from pulumi_hosted_mesh._generated.inputs import EdgeArgs
 from pulumi_hosted_mesh.boundary.arguments import OUTPUTS, checked
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
+from pulumi_hosted_mesh.clusters.adoption import make_namespace
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.data_plane.account import Account, Grant
 from pulumi_hosted_mesh.dns import admission as zones_admission
 from pulumi_hosted_mesh.dns import crd
 from pulumi_hosted_mesh.dns.rights import PUBLISHER, WRITER, reader_rules
-from pulumi_hosted_mesh.inputs import EdgeArgs
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.dns import Edge
 from pulumi_hosted_mesh.spec.fields import domain
@@ -28,37 +29,37 @@ PUBLISHER_ACCOUNT, READER_ACCOUNT = "dns-publisher", "dns-reader"
 
 
 class DnsEdgeArgs(TypedDict):
-    """What the bridge's access to one edge is made of."""
+    """Arguments of DnsEdge."""
 
     edge: EdgeArgs
     """The edge, as in the bridge's document."""
     cluster: DataPlaneCluster
     """The edge's cluster."""
     api_server: NotRequired[pulumi.Input[str]]
-    """As `edge.api_server`, where it is an Output."""
+    """The same as `edge.api_server`, but may be an Output."""
     certificate_authority: NotRequired[pulumi.Input[str]]
-    """PEM that verifies that address; by default the kubeconfig's."""
+    """PEM of the authority that verifies that address. Default: the kubeconfig's."""
     install_crd: NotRequired[bool]
-    """False where somebody else installs DNSEndpoint; without conditions in its schema they are lost. Default: true."""
+    """False if another owner installs DNSEndpoint. Its schema needs the conditions, or they are lost. Default: true."""
     keep_crd: NotRequired[bool]
-    """True leaves the kind when the component goes, and takes over one that is there. False removes it with the
-    component, and with it every DNSEndpoint, and refuses one that is there. Default: true."""
+    """True keeps the CRD when the component is destroyed, and adopts an existing one. False removes it, and so every
+    DNSEndpoint, with the component, and rejects an existing one. Default: true."""
     admission_zones: NotRequired[list[str]]
-    """Domains in which users may write DNSEndpoints; none by default, so that the bridge alone refuses."""
+    """Permitted domains of users' DNSEndpoints. Default: none, so only the bridge rejects names."""
     token_generation: NotRequired[int]
-    """Raise it by one to replace both tokens: the new ones are in use before the old are removed. Default: 1."""
+    """Increase it by one to replace both tokens. The old ones stay until the new ones are in use. Default: 1."""
 
 
 class DnsEdge(pulumi.ComponentResource):
-    """A namespace, the kind DNSEndpoint, and the accounts by which the control plane reads names and writes records.
+    """A namespace, the CRD DNSEndpoint, and the control plane's accounts that read names and write records.
 
-    Raises: InvalidInputError if the cluster is not a data plane, or nothing verifies its API server.
+    Raises: InvalidInputError if the cluster is not a data plane, or if no authority verifies its API server.
     """
 
     publisher_kubeconfig: pulumi.Output[str]
-    """What each external-dns that publishes reads DNSEndpoints with. A secret."""
+    """The publishers' kubeconfig, for reading DNSEndpoints. A secret."""
     reader_kubeconfig: pulumi.Output[str]
-    """What the edge's names are found with, and DNSEndpoints written. A secret."""
+    """The reader's kubeconfig, for reading the edge's names and writing DNSEndpoints. A secret."""
 
     def __init__(self, name: str, args: DnsEdgeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         called = f"DnsEdge {name}"
@@ -70,13 +71,10 @@ class DnsEdge(pulumi.ComponentResource):
 
         cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
         labels = managed_labels(cluster.role)
-        namespace = core.v1.Namespace(
-            f"{name}-namespace",
-            metadata=meta.v1.ObjectMetaArgs(name=DNS_NAMESPACE, labels=labels),
-            opts=cluster.options(self),
-        )
+        metadata = meta.v1.ObjectMetaArgs(name=DNS_NAMESPACE, labels=labels)
+        namespace = make_namespace(f"{name}-namespace", metadata, cluster.options(self))
         if args.get("install_crd", True):
-            # What outlives the component is there when it is made again. What goes with it may be nobody else's.
+            # A CRD that outlives the component exists at its next creation. One that it removes must be its own.
             keep = args.get("keep_crd", True)
             kept = pulumi.ResourceOptions(retain_on_delete=keep)
             apiextensions.v1.CustomResourceDefinition(
@@ -105,7 +103,7 @@ class DnsEdge(pulumi.ComponentResource):
         )
 
     def _admit(self, name: str, zones: Sequence[str], cluster: DataPlaneCluster) -> None:
-        """The policy by which the edge's API server refuses names outside of zones, and its binding."""
+        """The ValidatingAdmissionPolicy that rejects names outside of zones, and its binding."""
         metadata = meta.v1.ObjectMetaArgs(name=zones_admission.NAME, labels=managed_labels(cluster.role))
         policy = admission.ValidatingAdmissionPolicy(
             f"{name}-zones", metadata=metadata, spec=zones_admission.policy_spec(zones), opts=cluster.options(self)
@@ -119,7 +117,7 @@ class DnsEdge(pulumi.ComponentResource):
 
 
 def _reached_at(args: DnsEdgeArgs, called: str) -> dict[str, Any]:
-    """Address and authority that the program gives beside the document, checked when they are known."""
+    """The API server's address and authority from the component's arguments, checked once Outputs resolve."""
     given: dict[str, Any] = {**args}
     return {key: checked(given[key], rule, key, called) for key, rule in OUTPUTS.items() if key in given}
 
@@ -134,13 +132,13 @@ def _zones(args: DnsEdgeArgs, called: str) -> list[str]:
 def _generation(args: DnsEdgeArgs, called: str) -> int:
     generation = int(args.get("token_generation", 1))
     if generation < 1:
-        problem = Problem("token_generation", "must be at least 1", "Leave it out for the first tokens")
+        problem = Problem("token_generation", "must be at least 1", "Omit it for the first tokens")
         raise InvalidInputError([problem], called)
     return generation
 
 
 def _accounts(called: str, name: str, edge: Edge, labels: Mapping[str, str], generation: int) -> list[Account]:
-    """The publisher's and the reader's; see `rights` for what each is granted and why."""
+    """Accounts of the publisher and the reader. Module `rights` has their rights and the reasons."""
     grants = {
         PUBLISHER_ACCOUNT: [Grant("reads", "hosted-mesh-dns-publisher", PUBLISHER, everywhere=True)],
         READER_ACCOUNT: [

@@ -1,6 +1,6 @@
-"""What the bridge's Pods show who they are with: kubeconfigs to edges, credentials or accounts to providers.
+"""Identities of the bridge's Pods: kubeconfigs of edges, and credentials or accounts of providers.
 
-Of these the bridge's namespace on the control plane has Secrets and ServiceAccounts, and no other place has any.
+Only the bridge's namespace on the control plane has these Secrets and ServiceAccounts.
 """
 
 from __future__ import annotations
@@ -13,26 +13,28 @@ from pulumi_kubernetes import core
 
 from pulumi_hosted_mesh.dns import manifests
 from pulumi_hosted_mesh.dns.arguments import KUBECONFIG
+from pulumi_hosted_mesh.dns.credentials import settings_files
 from pulumi_hosted_mesh.dns.namespace import BridgeNamespace
 from pulumi_hosted_mesh.spec.dns import Authentication, DnsProvider
 
 
 @dataclass(frozen=True)
 class Identity:
-    """One provider's: a Secret with credentials, or a ServiceAccount that its cloud knows, or neither.
+    """The identity for one provider: a Secret with credentials, a ServiceAccount that its cloud trusts, or neither.
 
-    keys: of the credentials. secrets, accounts: one or none.
+    keys: of the credentials. secrets, accounts, settings: one or none.
     """
 
     keys: tuple[str, ...] = ()
     secrets: tuple[core.v1.Secret, ...] = ()
     accounts: tuple[core.v1.ServiceAccount, ...] = ()
+    settings: tuple[core.v1.ConfigMap, ...] = ()
 
 
 def provider_identity(
     namespace: BridgeNamespace, provider: DnsProvider, credentials: Mapping[str, pulumi.Input[str]] | None
 ) -> Identity:
-    """Makes one provider's. credentials: by key; None where the program has none."""
+    """Creates the identity for one provider. credentials: by key; None if the program gives none."""
     labels = manifests.provider_labels(provider)
     if credentials is not None:
         name = manifests.credentials_secret(provider.id)
@@ -46,14 +48,17 @@ def provider_identity(
             ),
             opts=namespace.within(),
         )
-        return Identity(accounts=(account,))
+        files = settings_files(provider)
+        name = manifests.settings_config_map(provider)
+        settings = [namespace.config_map(f"settings-{provider.id}", name, files, labels)] if files else []
+        return Identity(accounts=(account,), settings=(*settings,))
     return Identity()
 
 
 def edge_kubeconfigs(
     namespace: BridgeNamespace, texts: Mapping[tuple[str, str], pulumi.Output[str]]
 ) -> dict[tuple[str, str], core.v1.Secret]:
-    """Makes the Secrets with the edges' kubeconfigs, by name of the edge and who holds it."""
+    """Creates the Secrets with the edges' kubeconfigs, by name of the edge and holder (`publisher` or `reader`)."""
     return {
         (edge, holder): namespace.secret(
             f"edge-{edge}-{holder}",

@@ -1,4 +1,4 @@
-"""The program's own records in the bridge's namespace: their kind, an object for each, and the right to read them."""
+"""The program's own records in the bridge's namespace: the CRD, an object for each, and the right to read them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from pulumi_hosted_mesh.dns.rights import DNS_GROUP, OWN_PUBLISHER
 
 @dataclass(frozen=True)
 class OwnRecords:
-    """What their publishers need. conditions: what the one of them is told that keeps those of all records.
+    """Dependencies of the records' publishers.
 
-    first: what all of them wait for.
+    conditions: configuration of the one publisher that updates the conditions of all records. first: resources that
+    every publisher depends on.
     """
 
     conditions: core.v1.ConfigMap
@@ -37,11 +38,11 @@ def make(
     *,
     install_crd: bool,
 ) -> OwnRecords:
-    """Makes the records' objects, and the right to read them.
+    """Creates the records' objects, and the right to read them.
 
-    pairs: the control plane's own, whose Pods publish them. conditions: `data` of that ConfigMap.
+    pairs: the control plane's own; their Pods publish the records. conditions: `data` of that ConfigMap.
     """
-    told = namespace.config_map("records", manifests.RECORDS_ACCOUNT, conditions)
+    configuration = namespace.config_map("records", manifests.RECORDS_ACCOUNT, conditions)
     kind = _kind(namespace) if install_crd else []
     first = (*kind, *_rights(namespace, pairs))
     for host, targets in records.items():
@@ -53,11 +54,11 @@ def make(
             spec={"endpoints": when_known(pulumi.Output.from_input(targets), partial(endpoints, host))},
             opts=namespace.within(*kind),
         )
-    return OwnRecords(told, first)
+    return OwnRecords(configuration, first)
 
 
 def _kind(namespace: BridgeNamespace) -> list[pulumi.Resource]:
-    """The kind DNSEndpoint. It belongs to no mesh and to no bridge."""
+    """The CRD DNSEndpoint. It belongs to no mesh and to no bridge."""
     return [
         apiextensions.v1.CustomResourceDefinition(
             f"{namespace.prefix}-dnsendpoints", metadata=crd.metadata(), spec=crd.spec(), opts=namespace.within()
@@ -66,7 +67,7 @@ def _kind(namespace: BridgeNamespace) -> list[pulumi.Resource]:
 
 
 def _rights(namespace: BridgeNamespace, pairs: Sequence[Pair]) -> list[pulumi.Resource]:
-    """The account of publishers that need no other, and the binding by which all of them read the records."""
+    """The publishers' default account, and the binding that lets all publishers read the records."""
     name, prefix = manifests.RECORDS_ACCOUNT, f"{namespace.prefix}-records"
     metadata = namespace.metadata(name)
     rules = [policy_rule(rule) for rule in OWN_PUBLISHER]

@@ -1,7 +1,7 @@
-"""Records that the program itself knows: istiod's host, east-west gateways. What is wrong with them, and what becomes
-of them as DNSEndpoints. Pure, but for targets that are Outputs.
+"""The program's own records, for istiod's host and east-west gateways: their problems and their DNSEndpoints. Pure,
+except for targets that are Outputs.
 
-They are in the control plane's cluster, where no user's cluster can change them (`own_records` makes them there).
+They are in the control plane's cluster, so users' clusters cannot change them (`own_records` creates them there).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Records = Mapping[str, pulumi.Input[Sequence[pulumi.Input[str]]]]
 
 
 def problems(records: Records, pairs: Sequence[Pair], fields: Mapping[str, str] | None = None) -> list[Problem]:
-    """What is wrong with records before any of their targets is known. pairs: the control plane's own.
+    """Problems of records that appear before Outputs among their targets resolve. pairs: the control plane's own.
 
-    fields: where each host was given, if not under `records`.
+    fields: the field of each host, if not under `records`.
     """
     found = []
     zones = sorted({zone for pair in pairs for zone in pair.include})
@@ -39,12 +39,12 @@ def problems(records: Records, pairs: Sequence[Pair], fields: Mapping[str, str] 
             rule = rule if where.endswith(host) else f"has {host}, which {rule}"
             found.append(Problem(where, rule, "Add its domain to a provider's controlPlaneZones, or correct the host"))
         if isinstance(targets, pulumi.Output | Awaitable):
-            continue  # as `endpoints` finds them, when they are known
+            continue  # `endpoints` checks them once they resolve
         if isinstance(targets, str) or not targets:
-            found.append(Problem(where, "needs a list of one address or more", "Give its Service's address"))
+            found.append(Problem(where, "must be a list of one address or more", "Set its Service's address"))
         elif any(not isinstance(one, str | pulumi.Output) for one in targets):
             found.append(
-                Problem(where, "has a target that must be text, or an Output of it", "Write addresses as text")
+                Problem(where, "has a target that is neither text nor an Output of text", "Write addresses as text")
             )
         elif all(isinstance(one, str) for one in targets):
             found += _wrong_targets(host, [str(one) for one in targets], where)
@@ -73,11 +73,11 @@ def _wrong_targets(host: str, targets: Sequence[str], where: str) -> list[Proble
                 host_name(one)
             except RuleBrokenError:
                 rule = f"has the target {one!r}, which is neither an address nor a host name"
-                return [Problem(where, rule, "Give the address that its Service got")]
+                return [Problem(where, rule, "Set the address of its Service")]
     names = {one for one in targets if _type(one) == "CNAME"}
     if names and len(set(targets)) > 1:
-        return [Problem(where, "has a host name among several targets", "Give one host name, or addresses alone")]
-    return [Problem(where, "is its own target", "Give the address of its Service")] if host in names else []
+        return [Problem(where, "has a host name among several targets", "Set one host name, or addresses only")]
+    return [Problem(where, "is its own target", "Set the address of its Service")] if host in names else []
 
 
 def _type(target: str) -> str:

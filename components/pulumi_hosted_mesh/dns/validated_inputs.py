@@ -1,4 +1,4 @@
-"""What a program gives the bridge beside its document: kubeconfigs of edges, credentials of providers, records."""
+"""The bridge's inputs other than its document: kubeconfigs of edges, credentials of providers, records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import pulumi
 
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
-from pulumi_hosted_mesh.clusters.kubeconfig import Asked
+from pulumi_hosted_mesh.clusters.kubeconfig import KubeconfigRequest
 from pulumi_hosted_mesh.dns import credentials, records
 from pulumi_hosted_mesh.dns.plan import SOURCE, Plan
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
@@ -21,10 +21,10 @@ Kubeconfigs = Mapping[str, pulumi.Input[str]]
 
 
 @dataclass(frozen=True)
-class Given:
-    """As the program gives it.
+class BridgeInputs:
+    """The program's inputs.
 
-    publisher_kubeconfigs, reader_kubeconfigs: of who holds them, by name of the edge. Secret.
+    publisher_kubeconfigs, reader_kubeconfigs: of the two accounts, by name of the edge. Secret.
     credentials: by id of the provider, then by key. Secret. records: targets by host.
     """
 
@@ -34,8 +34,11 @@ class Given:
     records: records.Records
 
     def require_whole(self, bridge: DnsBridge, plan: Plan) -> None:
-        """Raises InvalidInputError unless every edge has its kubeconfigs, every provider what it needs, and every
-        record can be published, as far as that is known before anything is made."""
+        """Checks the inputs before resources are created; values of Outputs are checked later.
+
+        Raises: InvalidInputError unless every edge has its kubeconfigs, every provider its credentials, and every
+        record a zone and valid targets.
+        """
         found = [
             *records.problems(self.records, plan.own),
             *self._missing_kubeconfigs(plan),
@@ -45,19 +48,20 @@ class Given:
             raise InvalidInputError(found, SOURCE)
 
     def kubeconfigs(self, edges: Mapping[str, Edge]) -> dict[tuple[str, str], pulumi.Output[str]]:
-        """By name of the edge and who holds it: what is taken of each (see `account_kubeconfig`), a secret.
+        """Kubeconfigs by name of the edge and holder, reduced as `account_kubeconfig` describes. Secret.
 
-        Raises: InvalidInputError for one that holds anything else: at once if it is plain, else when it is known.
+        Raises: InvalidInputError for a kubeconfig of any other form: at once for plain text, for an Output once it
+        resolves.
         """
         return {
-            (name, holder): account_kubeconfig(found[name], _asked(edge, holder), "Give its DnsEdge's")
+            (name, holder): account_kubeconfig(found[name], _request(edge, holder), "Use its DnsEdge's")
             for holder, found in self._by_holder().items()
             for name, edge in edges.items()
         }
 
     def _missing_kubeconfigs(self, plan: Plan) -> list[Problem]:
         return [
-            Problem(f"{holder}_kubeconfigs", f"has none for edge {edge}", "Give that of its DnsEdge")
+            Problem(f"{holder}_kubeconfigs", f"has none for edge {edge}", "Add that of its DnsEdge")
             for edge in plan.edges
             for holder, found in self._by_holder().items()
             if edge not in found
@@ -67,6 +71,6 @@ class Given:
         return {PUBLISHER: self.publisher_kubeconfigs, READER: self.reader_kubeconfigs}
 
 
-def _asked(edge: Edge, holder: str) -> Asked:
+def _request(edge: Edge, holder: str) -> KubeconfigRequest:
     field = f"{holder}_kubeconfigs.{edge.name}"
-    return Asked(server=edge.api_server, identity=edge.name, field=field, source=SOURCE)
+    return KubeconfigRequest(server=edge.api_server, identity=edge.name, field=field, source=SOURCE)

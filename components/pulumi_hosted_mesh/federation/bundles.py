@@ -1,10 +1,10 @@
-"""With trust `partial`, and on the way there: how proxies verify a peer by its own roots, and by no other's. Pure.
+"""EnvoyFilters for trust `partial` and the steps towards it: proxies verify each peer by its own roots only. Pure.
 
-Istio gives a proxy one bundle of roots for all that it meets. Envoy's SPIFFE validator takes one for each trust
-domain, and chooses by the certificate that is shown. It is added where peers meet, and nowhere else: to what an import
-leads to, and to the gateway's servers. The proxy's own certificate and the identities that it asks for stay as istiod
-makes them: it merges patches of TLS contexts field by field (mergeTransportSocketCluster in cluster_patch.go and
-mergeTransportSocketListener in listener_patch.go, both in pilot/pkg/networking/core/envoyfilter).
+Istio gives a proxy one bundle of roots for all peers. Envoy's SPIFFE validator has one for each trust domain, and
+chooses it by the presented certificate. The filters add the validator to imported hosts and to the gateway's servers
+only. The proxy's own certificate and the required identities stay as istiod sets them: istiod merges patches of TLS
+contexts field by field (mergeTransportSocketCluster in cluster_patch.go and mergeTransportSocketListener in
+listener_patch.go, both in pilot/pkg/networking/core/envoyfilter).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ TYPES = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3"
 
 def of_gateways(host: str, peers: Iterable[Peer]) -> Manifest:
     """Spec of an EnvoyFilter: callers verify the gateways that serve an imported host."""
-    # Of any context, so that it also holds where something else than a sidecar calls.
+    # Without a context it also applies to callers other than sidecars.
     return {"configPatches": [_patch("CLUSTER", {"cluster": {"service": host}}, "UpstreamTlsContext", peers)]}
 
 
 def of_callers(gateway: Peer, servers: Sequence[tuple[str, Sequence[Peer]]]) -> Manifest:
-    """Spec of an EnvoyFilter: a gateway verifies who calls. servers: a host of each, and the peers that may call it.
+    """Spec of an EnvoyFilter: a gateway verifies its callers. servers: a host of each, and the peers that may call it.
 
-    Every other server of the gateway stays as it is, on this port too: it knows the mesh's own root alone.
+    The gateway's other servers, also those on this port, keep the mesh's own root only.
     """
     patches = []
     for host, peers in servers:
@@ -48,7 +48,7 @@ def _patch(applied_to: str, match: Mapping[str, Any], context: str, peers: Itera
             ],
         },
     }
-    # Beside the bundle of the mesh, which comes over SDS and which this validator does not look at.
+    # The mesh's bundle arrives over SDS. This validator ignores it.
     beside = {"combined_validation_context": {"default_validation_context": {"custom_validator_config": validator}}}
     tls = {"@type": f"{TYPES}.{context}", "common_tls_context": beside}
     socket = {"transport_socket": {"name": "envoy.transport_sockets.tls", "typed_config": tls}}

@@ -1,1 +1,1 @@
-"""What is asked of a mesh that runs: what is where, what is left over."""
+"""Commands for a running mesh: its checks, its facts and its leftovers."""

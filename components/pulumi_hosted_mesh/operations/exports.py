@@ -1,4 +1,4 @@
-"""What a peer of a federation exports, with the Services of its own cluster: the file that it hands to its peers."""
+"""The offer of a federation's peer, from the Services of its own cluster: a file for its peers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pulumi_hosted_mesh.spec.federation import Federation, Offer
 
 
 def read_offer(federation: Federation, mesh: str, cluster: Kubeconfig | None) -> Offer:
-    """The offer of a peer. Reads the Services of the namespaces that its exports select from, and nothing else.
+    """The offer of a peer. Reads only the Services of the namespaces that its exports select from.
 
-    Raises: InvalidInputError if the mesh is no peer, or a cluster is needed and none given; UnreachableError.
+    Raises: InvalidInputError if the mesh is no peer, or if a cluster is required and missing; UnreachableError.
     """
     require_peer(federation, mesh)
     if not needs_reading(federation, mesh):
         return offer(federation, mesh)
     if cluster is None:
-        raise _refused("--kubeconfig", "is required: exports select Services by label", "Give the mesh's own cluster")
+        raise _refused("--kubeconfig", "is required: exports select Services by label", "Name the mesh's own cluster")
     api = ApiServer(cluster)
     namespaces = sorted({one.namespace for one in federation.peer(mesh).exports if one.service is None})
     services = [

@@ -1,6 +1,6 @@
-"""A federation's picture: what each mesh exports, who is let in, and where imports lead, as Mermaid.
+"""A federation's picture as Mermaid: exports of each mesh, permitted callers, and targets of imports.
 
-Nothing in it is drawn by hand: all of it is read from the Istio objects in the states of the meshes' own stacks.
+It is generated from the Istio objects in the states of the meshes' own stacks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Spec = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Made:
+class FederationObject:
     """One Istio object of a federation's stack."""
 
     federation: str
@@ -29,7 +29,7 @@ class Made:
 def federation_picture(resources: Iterable[Mapping[str, Any]]) -> str:
     """Mermaid text for the resources of the state exports of some meshes' stacks, the same for the same resources.
 
-    No value is shown but names, hosts, ports and identities. Empty of what is in no federation.
+    It shows names, hosts, ports and identities only, of objects that are in a federation.
     """
     made = sorted(_made(resources), key=lambda one: (one.federation, one.mesh, one.kind, one.name))
     lines = ["flowchart LR"]
@@ -39,14 +39,14 @@ def federation_picture(resources: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join([*lines, *_calls(made)]) + "\n"
 
 
-def _made(resources: Iterable[Mapping[str, Any]]) -> Iterator[Made]:
+def _made(resources: Iterable[Mapping[str, Any]]) -> Iterator[FederationObject]:
     for resource in resources:
         inputs = resource.get("inputs") or {}
         metadata = inputs.get("metadata") or {}
         labels = metadata.get("labels") or {}
         if {FEDERATION_LABEL, MESH_LABEL} <= labels.keys() and "kind" in inputs:
             peers = (metadata.get("annotations") or {}).get(PEERS_ANNOTATION, "")
-            yield Made(
+            yield FederationObject(
                 labels[FEDERATION_LABEL],
                 labels[MESH_LABEL],
                 inputs["kind"],
@@ -56,8 +56,8 @@ def _made(resources: Iterable[Mapping[str, Any]]) -> Iterator[Made]:
             )
 
 
-def _exports(own: Iterable[Made]) -> Iterator[str]:
-    """The gateway, the Services that it leads to, and on the way to each the identities that it lets in."""
+def _exports(own: Iterable[FederationObject]) -> Iterator[str]:
+    """The gateway, its Services, and on each arrow the permitted identities."""
     allowed = {
         (host, principal)
         for one in own
@@ -80,38 +80,43 @@ def _exports(own: Iterable[Made]) -> Iterator[str]:
         target = destination["destination"]
         service, namespace, *_ = target["host"].split(".")
         id_ = _id(route.federation, route.mesh, "service", service, namespace)
-        who = "<br/>".join(sorted(principal for of, principal in allowed if of == host)) or "nobody"
+        callers = "<br/>".join(sorted(principal for of, principal in allowed if of == host)) or "no caller"
         yield f'    {id_}["<b>Service</b><br/>{service}.{namespace}:{target["port"]["number"]}"]'
-        yield f'    {_gateway(route)} -->|"{who}"| {id_}'
+        yield f'    {_gateway(route)} -->|"{callers}"| {id_}'
 
 
-def _imports(own: Iterable[Made]) -> Iterator[str]:
+def _imports(own: Iterable[FederationObject]) -> Iterator[str]:
     for one in own:
         if one.kind == "ServiceEntry" and one.peers:
             port = one.spec["ports"][0]["number"]
-            yield f'    {_entry(one)}(["<b>ServiceEntry</b><br/>{one.spec["hosts"][0]}:{port}"])'
+            for host in one.spec["hosts"]:
+                yield f'    {_entry(one, host)}(["<b>ServiceEntry</b><br/>{host}:{port}"])'
 
 
-def _calls(made: Iterable[Made]) -> Iterator[str]:
-    """From each import to the gateways of those who serve it, by the server name that callers send."""
-    known = list(made)
-    drawn = {(one.federation, one.mesh) for one in known}
-    names = {(one.mesh, one.name): one.spec for one in known if one.kind == "DestinationRule"}
-    for one in known:
+def _calls(made: Iterable[FederationObject]) -> Iterator[str]:
+    """Arrows from each import to the gateways of its peers, labelled with the callers' TLS server name."""
+    found = list(made)
+    drawn = {(one.federation, one.mesh) for one in found}
+    names = {(one.mesh, one.name): one.spec for one in found if one.kind == "DestinationRule"}
+    for one in found:
         if one.kind != "ServiceEntry":
             continue
         for peer in one.peers:
-            if (one.federation, peer) in drawn:
-                server = names[one.mesh, one.name]["trafficPolicy"]["tls"]["sni"]
-                yield f'  {_entry(one)} ==>|"mTLS, {server}"| {_id(one.federation, peer, "gateway")}'
+            if (one.federation, peer) not in drawn:
+                continue
+            for host in one.spec["hosts"]:
+                # Hosts that share a DestinationRule are called by their own names.
+                rule = names.get((one.mesh, one.name)) or {"trafficPolicy": {"tls": {"sni": host}}}
+                server = rule["trafficPolicy"]["tls"]["sni"]
+                yield f'  {_entry(one, host)} ==>|"mTLS, {server}"| {_id(one.federation, peer, "gateway")}'
 
 
-def _gateway(one: Made) -> str:
+def _gateway(one: FederationObject) -> str:
     return _id(one.federation, one.mesh, "gateway")
 
 
-def _entry(one: Made) -> str:
-    return _id(one.federation, one.mesh, "entry", one.spec["hosts"][0])
+def _entry(one: FederationObject, host: str) -> str:
+    return _id(one.federation, one.mesh, "entry", host)
 
 
 def _id(*parts: str) -> str:

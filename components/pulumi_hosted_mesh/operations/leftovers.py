@@ -1,7 +1,7 @@
-"""What istiod wrote into the data plane's namespaces and no stack knows of: the mesh's root certificate in each.
+"""ConfigMaps with the mesh's root certificate, which istiod writes into the data plane's namespaces outside of stacks.
 
-With `access.rootCertificateOwner` the cluster removes it itself (see `data_plane.garbage`). Everything else that istiod
-writes is in the mesh's namespace, which the stack removes.
+With `access.rootCertificateOwner` the cluster removes them itself (see `data_plane.root_certificate_owner`). istiod's
+other objects are in the mesh's namespace, which the stack removes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pulumi_hosted_mesh.vocabulary import namespace_of, revocation_list_config_m
 
 
 def find(mesh: str, data_plane: Kubeconfig) -> list[tuple[str, str]]:
-    """Namespace and name of each ConfigMap that is left of a mesh. mesh: its name.
+    """Namespace and name of each remaining ConfigMap of a mesh. mesh: its name.
 
-    Raises: InvalidInputError while the mesh is still there, for istiod would write them again; UnreachableError.
+    Raises: InvalidInputError while the mesh exists, because istiod would write them again; UnreachableError.
     """
     api = ApiServer(data_plane)
     namespace = namespace_of(mesh)
@@ -33,7 +33,7 @@ def find(mesh: str, data_plane: Kubeconfig) -> list[tuple[str, str]]:
 
 
 def remove(found: list[tuple[str, str]], data_plane: Kubeconfig) -> None:
-    """Removes them. Raises: UnreachableError."""
+    """Removes the ConfigMaps. Raises: UnreachableError."""
     api = ApiServer(data_plane)
     for namespace, name in found:
         api.delete(f"/api/v1/namespaces/{namespace}/configmaps/{name}")

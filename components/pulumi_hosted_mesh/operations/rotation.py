@@ -1,12 +1,13 @@
-"""A new token for istiod over separate stacks, in the one order in which istiod is never without a valid one.
+"""A new token for istiod over separate stacks, in an order that always leaves istiod a valid one.
 
-1. `access` makes the next token and keeps the one before. 2. `control-plane` hands it to istiod, whose Pods roll.
-3. `access` removes the one before. Each step is a `pulumi up` with its preview; a run that was interrupted goes on
-where it ended.
+1. `access` creates the next token and keeps the previous one. 2. `control-plane` gives it to istiod, and its Pods roll.
+3. `access` removes the previous one. Each step is a `pulumi up` with its preview. An interrupted run continues at its
+last step.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +19,8 @@ KEEP_PREVIOUS: Final = "hosted-mesh:token.keepPrevious"
 OUTPUT: Final = "token_generation"
 Pulumi = Callable[..., object]
 """Runs a command of the CLI; raises if it fails."""
+SETTLE_SECONDS: Final = 120
+Settled = Callable[[], bool]
 Up = Callable[[str], object]
 """Runs `pulumi up` of a stack; raises if it fails or is declined."""
 
@@ -31,12 +34,19 @@ class Stacks:
 
 
 def rotate(
-    stacks: Stacks, outputs: Mapping[str, Any], token: Mapping[str, Any], pulumi: Pulumi, up: Up
+    stacks: Stacks,
+    outputs: Mapping[str, Any],
+    token: Mapping[str, Any],
+    pulumi: Pulumi,
+    up: Up,
+    settled: Settled = lambda: False,
 ) -> Iterator[str]:
-    """Does it, and says each step before it is taken.
+    """Replaces the token, and yields a line before each step.
 
-    outputs: of the stack `access`. token: its setting `hosted-mesh:token`, empty if there is none.
-    Raises: InvalidInputError if that stack is not up, or makes no long-lived token; and what `pulumi` and `up` raise.
+    outputs: of the stack `access`. token: its setting `hosted-mesh:token`; empty without one.
+    settled: whether to wait before the previous token is removed: with several memberships, because istiod reads the
+    files of further ones while it runs, and a kubelet writes them after up to two minutes.
+    Raises: InvalidInputError if that stack is not up, or creates no long-lived token; errors of `pulumi` and `up`.
     """
     current = outputs.get(OUTPUT)
     if not isinstance(current, int | float):
@@ -45,16 +55,19 @@ def rotate(
         raise InvalidInputError([Problem("--access", rule, fix)], "the rotation")
     newest = int(current)
     if token.get("keepPrevious"):
-        yield f"1 of 3: {stacks.access} goes on with token {token.get('generation', newest)}, after an interruption"
+        yield f"1 of 3: {stacks.access} continues with token {token.get('generation', newest)}, after an interruption"
     else:
-        yield f"1 of 3: {stacks.access} makes token {newest + 1} and keeps token {newest}"
-        # In one write: a generation without the word to keep the one before would remove that too early.
+        yield f"1 of 3: {stacks.access} creates token {newest + 1} and keeps token {newest}"
+        # In one write: a new generation without keepPrevious would remove the previous token too early.
         settings = {GENERATION: str(newest + 1), KEEP_PREVIOUS: "true"}
         values = [part for key, value in settings.items() for part in ("--plaintext", f"{key}={value}")]
         pulumi("config", "set-all", "--path", *values, "--stack", stacks.access)
     up(stacks.access)
-    yield f"2 of 3: {stacks.control_plane} hands it to istiod"
+    yield f"2 of 3: {stacks.control_plane} gives it to istiod"
     up(stacks.control_plane)
-    yield f"3 of 3: {stacks.access} removes the one before"
+    if settled():
+        yield f"The previous token stays for {SETTLE_SECONDS} s: kubelets write the new one into istiod's Pods"
+        time.sleep(SETTLE_SECONDS)
+    yield f"3 of 3: {stacks.access} removes the previous one"
     pulumi("config", "set", "--path", KEEP_PREVIOUS, "false", "--stack", stacks.access)
     up(stacks.access)

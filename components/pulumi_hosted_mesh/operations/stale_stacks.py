@@ -1,7 +1,7 @@
-"""Whether each of separate stacks has what the one before it made of a mesh's authority: read from engine's states.
+"""Finds stacks with outdated certificates of a mesh's authority, from exported states.
 
-The stack `trust` makes a request, `root` signs it, `control-plane` gives istiod the certificate. A state has what its
-stack took from another when it last ran, so the states of two stacks tell whether the second is behind.
+The stack `trust` makes a request, `root` signs it, and `control-plane` gives istiod the certificate. A state has the
+outputs that its stack read from another at its last run. So the states of both stacks show whether one is stale.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any, Final
 from cryptography import x509
 
 from pulumi_hosted_mesh.boundary.ownership import CERTIFICATE_TYPES, STACK_REFERENCE_TYPE
-from pulumi_hosted_mesh.vocabulary import TYPE_EXTERNAL_CONTROL_PLANE
+from pulumi_hosted_mesh.operations.renewals import outside_renewals
+from pulumi_hosted_mesh.vocabulary import CACERTS_SECRET, TYPE_EXTERNAL_CONTROL_PLANE
 
 REQUEST: Final = "tls:index/certRequest:CertRequest"
 SIGNED: Final = "tls:index/locallySignedCert:LocallySignedCert"
@@ -23,18 +24,18 @@ Resource = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """said: in words. due: whether a `pulumi up` is; None where these states do not tell."""
+class Staleness:
+    """text: the finding. due: whether to run `pulumi up`; None if these states do not show it."""
 
-    said: str
+    text: str
     due: bool | None
 
     def __str__(self) -> str:
-        return f"NOT JUDGED: {self.said}" if self.due is None else self.said
+        return f"NOT JUDGED: {self.text}" if self.due is None else self.text
 
 
-def judgements(states: Mapping[str, Sequence[Resource]], now: datetime | None = None) -> Iterator[Judgement]:
-    """states: resources of state exports, by where they are from. now: UTC, by default now."""
+def stale_stacks(states: Mapping[str, Sequence[Resource]], now: datetime | None = None) -> Iterator[Staleness]:
+    """states: resources of state exports, by their origin. now: UTC. Default: the current time."""
     everything = [resource for resources in states.values() for resource in resources]
     signed = {_name(one).partition("-signs-")[2]: one for one in _of(everything, SIGNED)}
     yield from _requests(everything, signed)
@@ -43,50 +44,54 @@ def judgements(states: Mapping[str, Sequence[Resource]], now: datetime | None = 
         own = {_name(one) for one in _of(resources, TYPE_EXTERNAL_CONTROL_PLANE)}
         planes |= own
         if next(_of(resources, SIGNED), None) is None:
-            for mesh in sorted(own):
+            issued = {one.name for one in outside_renewals(resources)}
+            for mesh in sorted(one for one in own if f"{one}-{CACERTS_SECRET}" not in issued):
                 yield _control_plane(mesh, _taken(resources, mesh), signed.get(mesh), now or datetime.now(UTC))
-        elif own:  # one stack has all of it
+        elif own:  # one stack has the whole authority
             planes |= {_name(one).partition("-signs-")[2] for one in _of(resources, SIGNED)}
         if not own and not any(one.get("type") in (*CERTIFICATE_TYPES, REQUEST) for one in resources):
-            said = f"{source} has nothing of an authority: look at root, trust and control-plane, or all-in-one"
-            yield Judgement(said, None)
+            text = f"{source} has no part of an authority: export root, trust and control-plane, or all-in-one"
+            yield Staleness(text, None)
     for mesh in sorted(signed.keys() - planes):
-        yield Judgement(f"whether istiod of {mesh} has what root signed: the stack control-plane tells", None)
+        text = f"whether istiod of {mesh} has the certificate that root signed: add the stack control-plane"
+        yield Staleness(text, None)
 
 
-def _requests(everything: Sequence[Resource], signed: Mapping[str, Resource]) -> Iterator[Judgement]:
-    """Whether root signed the request that is there."""
-    known = {_plain((one.get("inputs") or {}).get("certRequestPem")) for one in signed.values()}
+def _requests(everything: Sequence[Resource], signed: Mapping[str, Resource]) -> Iterator[Staleness]:
+    """Whether root signed the current request."""
+    requests = {_plain((one.get("inputs") or {}).get("certRequestPem")) for one in signed.values()}
     for one in _of(everything, REQUEST):
         mesh = _name(one).removesuffix("-intermediate-request")
-        if _plain((one.get("outputs") or {}).get("certRequestPem")) in known:
+        if _plain((one.get("outputs") or {}).get("certRequestPem")) in requests:
             continue
         if mesh in signed:
-            said = f"{mesh}: root has signed another request than today's of trust: run `pulumi up` of root, then of "
-            yield Judgement(f"{said}control-plane", True)
+            text = (
+                f"{mesh}: root has signed an outdated request of trust: run `pulumi up` of root, then of control-plane"
+            )
+            yield Staleness(text, True)
         else:
-            yield Judgement(f"whether the request of {mesh} is signed: the stack root tells", None)
+            yield Staleness(f"whether the request of {mesh} is signed: add the stack root", None)
 
 
-def _control_plane(mesh: str, taken: object, signed: Resource | None, now: datetime) -> Judgement:
-    """Of the certificate that istiod has."""
+def _control_plane(mesh: str, taken: object, signed: Resource | None, now: datetime) -> Staleness:
+    """Finding about istiod's certificate."""
     certificate = _read(taken)
     if certificate is None:
-        said = f"the authority of {mesh}, which no stack root signed: `hosted-mesh doctor --control-plane-kubeconfig` "
-        return Judgement(f"{said}looks at it", None)
+        text = f"the authority of {mesh}, which no stack root signed: `hosted-mesh doctor --control-plane-kubeconfig` "
+        return Staleness(f"{text}checks it", None)
     ends = certificate.not_valid_after_utc
-    said = f"istiod of {mesh}: its authority's certificate ends {ends:%Y-%m-%d}"
+    text = f"istiod of {mesh}: its authority's certificate ends {ends:%Y-%m-%d}"
     if signed is not None and _plain((signed.get("outputs") or {}).get("certPem")) != _plain(taken):
-        return Judgement(f"{said}; root HAS SIGNED ANOTHER, run `pulumi up` of control-plane", True)
+        return Staleness(f"{text}; root HAS SIGNED ANOTHER, run `pulumi up` of control-plane", True)
     if ends - now < SOON:
-        return Judgement(f"{said}; RENEWAL IS DUE, run `pulumi up` of root, then of control-plane", True)
+        return Staleness(f"{text}; RENEWAL IS DUE, run `pulumi up` of root, then of control-plane", True)
     if signed is None:
-        return Judgement(f"{said}; whether root has signed another since, the stack root tells", None)
-    return Judgement(f"{said}; it is the one that root signed", False)
+        return Staleness(f"{text}; whether root has signed another since: add the stack root", None)
+    return Staleness(f"{text}; it is the one that root signed", False)
 
 
 def _taken(resources: Iterable[Resource], mesh: str) -> object:
-    """The certificate that a stack took from a stack root, PEM; None if it took none."""
+    """The certificate that a stack read from a stack root, PEM; None without one."""
     for one in _of(resources, STACK_REFERENCE_TYPE):
         outputs = (one.get("outputs") or {}).get("outputs")
         certificates = outputs.get("certificates") if isinstance(outputs, Mapping) else None

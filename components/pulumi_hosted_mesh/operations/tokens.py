@@ -1,4 +1,4 @@
-"""A token of istiod's account that expires: asked of the data plane's API server (TokenRequest), as a kubeconfig."""
+"""A token of istiod's account that expires, requested from the data plane's API server (TokenRequest)."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ ACCOUNT = "istiod"
 
 
 @dataclass(frozen=True)
-class Bounded:
-    """kubeconfig: istiod's, as JSON, a secret. seconds: that its token is valid. ends: the same as a time, UTC."""
+class BoundedToken:
+    """kubeconfig: istiod's, as JSON, a secret. seconds: lifetime of its token. ends: the token's end, UTC."""
 
     kubeconfig: str = field(repr=False)
     seconds: int
     ends: str
 
 
-def bounded_kubeconfig(document: DataPlane, cluster: Kubeconfig, seconds: int) -> Bounded:
-    """istiod's kubeconfig with a token that is to be valid for `seconds`. The API server may give a shorter one
-    (`--service-account-max-token-expiration`), and answers what it gave.
+def bounded_kubeconfig(document: DataPlane, cluster: Kubeconfig, seconds: int) -> BoundedToken:
+    """istiod's kubeconfig with a new token. seconds: requested lifetime. The API server may return a shorter one
+    (`--service-account-max-token-expiration`).
 
-    Raises: InvalidInputError if nothing verifies the API server or the account is not there; UnreachableError.
+    Raises: InvalidInputError if no authority verifies the API server; UnreachableError, also without the account.
     """
     authority = document.access.certificate_authority or cluster.certificate_authority
     if authority is None:
-        rule = "is required: the kubeconfig has no authority that istiod could verify the API server with"
-        raise InvalidInputError([Problem("access.certificateAuthority", rule, "Give it as PEM")], "the data plane")
+        rule = "is required: the kubeconfig has no authority by which istiod can verify the API server"
+        raise InvalidInputError([Problem("access.certificateAuthority", rule, "Set it as PEM")], "the data plane")
     path = f"/api/v1/namespaces/{namespace_of(document.mesh)}/serviceaccounts/{ACCOUNT}/token"
     body = {
         "apiVersion": "authentication.k8s.io/v1",
@@ -48,8 +48,8 @@ def bounded_kubeconfig(document: DataPlane, cluster: Kubeconfig, seconds: int) -
         status, granted = answer["status"], int(answer["spec"]["expirationSeconds"])
         token, ends = str(status["token"]), str(status["expirationTimestamp"])
     except (KeyError, TypeError, ValueError):
-        what = "without one, or without the time that it ends"
-        raise UnreachableError(f"the API server answered the request for a token of {ACCOUNT} {what}") from None
+        lack = "without a token, or without its end"
+        raise UnreachableError(f"the API server answered the TokenRequest for {ACCOUNT} {lack}") from None
     server = document.access.api_server or cluster.server
     cluster_id = document.cluster_id_in(document.mesh)
-    return Bounded(kubeconfig.for_account(cluster_id, server, authority, token), granted, ends)
+    return BoundedToken(kubeconfig.for_account(cluster_id, server, authority, token), granted, ends)

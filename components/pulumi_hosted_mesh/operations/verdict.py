@@ -1,4 +1,4 @@
-"""What a check of something that runs comes to: what was seen, and where it is not as it should be, what to do next."""
+"""The result of a check of a running mesh: the finding and, for a failure, the fix."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from pulumi_hosted_mesh.problems import visible
 class Verdict:
     """One line of a report.
 
-    check: what was looked at. cause: a word for what is wrong, `time-out`, which programs may rely on; None if all is
-    well. seen: what was observed, without a secret. fix: what to do; empty if all is well. notice: nothing is broken,
-    and somebody may want to know.
+    check: the subject. cause: stable identifier of the fault, such as `time-out`; None without one. seen: the finding,
+    without a secret. fix: instruction; empty without a fault. notice: True for a fault that breaks nothing.
     """
 
     check: str
@@ -26,7 +25,7 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Whether it is as it should be, or does no harm."""
+        """Whether the check passed or is a notice."""
         return self.cause is None or self.notice
 
     def __str__(self) -> str:
@@ -37,11 +36,11 @@ class Verdict:
 
 
 def few(names: Sequence[str], most: int = 3) -> str:
-    """The first names, and that there are more."""
+    """The first names, and an ellipsis if there are more."""
     return f"{', '.join(names[:most])}{', ...' if names[most:] else ''}"
 
 
 def report(verdicts: Iterable[Verdict]) -> dict[str, Any]:
-    """The same for machines: `{"ok": bool, "checks": [{"check", "ok", "notice", "cause", "seen", "fix"}]}`."""
+    """Verdicts as JSON content: `{"ok": bool, "checks": [{"check", "ok", "notice", "cause", "seen", "fix"}]}`."""
     found = list(verdicts)
     return {"ok": all(one.ok for one in found), "checks": [{**asdict(one), "ok": one.ok} for one in found]}

@@ -1,1 +1,1 @@
-"""The mesh document: typed models (`mesh`), reading one (`load`), its JSON Schema (`schema`). Imports no Pulumi."""
+"""Documents: typed models (`mesh` and others), reading (`load`) and JSON Schemas (`schema`)."""

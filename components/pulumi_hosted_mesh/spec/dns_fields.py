@@ -1,4 +1,4 @@
-"""Kinds of value in the DNS bridge's document, each with its rule and the fix that an error suggests."""
+"""Types of values in the DNS bridge's document, each with its rule and its fix."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
+from pulumi_hosted_mesh import canonical
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.fields import DNS_LABEL, Text, is_address
 
@@ -29,9 +30,9 @@ SET_BY_BRIDGE: Final = frozenset(
 
 
 def zone_name(value: str) -> str:
-    """A domain of two labels or more, in which `{edge}` may stand for one."""
+    """A domain of two labels or more. `{edge}` may replace a label."""
     if "*" in value:
-        raise RuleBrokenError("is a wildcard, but a zone is all that is below a domain", "Leave out `*.`")
+        raise RuleBrokenError("is a wildcard, but a zone is everything below a domain", "Leave out `*.`")
     if is_address(value):
         raise RuleBrokenError("is an address, but a zone is a domain", "Write it like shop.example.com")
     labels = value.split(".")
@@ -48,7 +49,7 @@ def zone_name(value: str) -> str:
 
 
 def not_empty(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    """After the entries: pydantic's own rule counts those that broke theirs as missing, and says a second thing."""
+    """The check for an empty list, after the entries' checks: pydantic's own would also count rejected entries."""
     if not value:
         raise RuleBrokenError("is an empty list", "Give one entry or more")
     return value
@@ -62,13 +63,13 @@ def server_host(value: str) -> str:
         raise RuleBrokenError(
             "must be a host name in lower case or an IP address, without port", "Write it like ns1.example.com"
         )
-    return value
+    return canonical.host(value)
 
 
 def name_server(value: str) -> str:
     if not is_address(value):
-        raise RuleBrokenError("must be an IP address, as a resolver's configuration has it", "Write it like 10.0.0.53")
-    return value
+        raise RuleBrokenError("must be an IP address, as in a resolver's configuration", "Write it like 10.0.0.53")
+    return canonical.host(value)
 
 
 def etcd_url(value: str) -> str:
@@ -91,26 +92,26 @@ def argument(value: str) -> str:
     name = value[2:].partition("=")[0]
     if name.removeprefix("no-") in SET_BY_BRIDGE:
         raise RuleBrokenError(
-            f"--{name} is set by the bridge, for the boundary between edges rests on it", "Leave it out"
+            f"--{name} is set by the bridge: the boundary between edges depends on it", "Leave it out"
         )
     if SECRET_ARGUMENT.search(name):
         variable = f"EXTERNAL_DNS_{name.upper().replace('-', '_')}"
         raise RuleBrokenError(
             f"--{name} looks like a secret, and arguments are stored and shown in plain text",
-            f"Give it among the provider's credentials as {variable}",
+            f"Set it as {variable} in the provider's credentials",
         )
     return value
 
 
 def refuse_plain_credentials(given: Any) -> Any:
-    """A provider's document as it is. Raises: RuleBrokenError if it holds a credential; never with its value."""
+    """The provider's document, unchanged. Raises: RuleBrokenError if it holds a credential; without its value."""
     if isinstance(given, Mapping):
         parts = [given, *(part for part in given.values() if isinstance(part, Mapping))]
         for name in CREDENTIAL_FIELDS:
             if any(name in part for part in parts):
                 raise RuleBrokenError(
                     f"has {name} in plain text, and documents are stored and shown as they are",
-                    "Remove it now, change it at the provider, and give the new one to the component's `credentials` "
+                    "Remove it now, change it at the provider, and set the new one in the component's `credentials` "
                     "as a secret (`pulumi config set --secret`)",
                 )
     return given
@@ -123,9 +124,7 @@ def _url(value: str, schemes: tuple[str, ...], fix: str) -> str:
     except ValueError:
         url, host, port = urlsplit(""), None, None
     if "@" in url.netloc:
-        raise RuleBrokenError(
-            "holds a user or a password, for which plain text is no place", "Give them as credentials"
-        )
+        raise RuleBrokenError("holds a user or a password in plain text", "Set them as credentials")
     if url.scheme not in schemes or not host or port == 0 or url.query or url.fragment or "," in value:
         raise RuleBrokenError(f"must be {' or '.join(f'{one}://' for one in schemes)}, a host and a port", fix)
     return value.rstrip("/")

@@ -1,4 +1,4 @@
-"""What istiod may do beside the least, in one table: what switches it on, what it needs, what it costs.
+"""The table of istiod's optional features: environment, rights and cost of each.
 
 The document's `features`, istiod's environment, its rights on the data plane and docs/components/features.md all come
 from `FEATURES`.
@@ -16,14 +16,14 @@ from pulumi_hosted_mesh.spec.fields import Model
 
 Switch = Annotated[bool, Field(strict=True)]
 READ: Final = ("list", "watch")
-"""istiod reads through informers only, never object by object."""
+"""istiod reads through informers only: it lists and watches, and never gets single objects."""
 WRITE: Final = (*READ, "create", "update", "patch", "delete")
 STATUS: Final = ("update", "patch")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule of a Role or ClusterRole: in an API group, these verbs on these resources, by name if names are set."""
+    """One rule of a Role or ClusterRole: verbs on resources of an API group, limited to `names` if there are any."""
 
     group: str
     resources: tuple[str, ...]
@@ -32,23 +32,23 @@ class Rule:
 
 
 class Features(Model):
-    """What istiod may do beside the least. Each true one needs rights on the data plane, which its user grants."""
+    """Optional features of istiod. Each requires rights on the data plane, which its user grants."""
 
     gateway_api: Switch = False
-    """The Kubernetes Gateway API: gateways and waypoints that istiod deploys, and their status."""
+    """The Kubernetes Gateway API: istiod deploys gateways and waypoints, and writes their status."""
     gateway_certificates: Switch = False
-    """Gateways get certificates from Secrets that they name (`credentialName`); the identity check of xDS is on, and
-    with it `istioctl proxy-status` gets an answer."""
+    """Gateways get certificates from Secrets (`credentialName`). It also turns on the identity check of xDS, which
+    istiod requires for `istioctl proxy-status` at its own port."""
     certificate_revocation: Switch = False
-    """Proxies get certificate revocation lists out of `cacerts` (`ca-crl.pem`), which somebody else makes: not with
-    `trust.management: own`."""
+    """Proxies get the certificate revocation list of `cacerts` (`ca-crl.pem`). Bring the list yourself: it does not
+    work with `trust.management: own`."""
     workload_registration: Switch = False
-    """Workloads outside Kubernetes register themselves by their WorkloadGroup."""
+    """Workloads outside of Kubernetes register themselves by their WorkloadGroup."""
     address_allocation: Switch = False
-    """ServiceEntries without addresses get some of 240.240.0.0/16."""
+    """ServiceEntries without addresses get addresses of 240.240.0.0/16."""
 
     def chosen(self) -> list[Feature]:
-        """The rows of the table that are on."""
+        """The table's rows of the enabled features."""
         return [row for row in FEATURES if getattr(self, row.name)]
 
 
@@ -58,9 +58,9 @@ class Feature:
 
     name: the field of `Features`.
     on, off: istiod's environment with it and without it.
-    cluster_rules, locks: rights on the data plane: in its ClusterRole, and ConfigMaps of leader elections in the mesh's
-    namespace.
-    cost: what granting it means.
+    cluster_rules, namespace_rules: rights on the data plane, in its ClusterRole and in the mesh's namespace.
+    locks: ConfigMaps of leader elections in the mesh's namespace.
+    cost: consequence of the grant.
     """
 
     name: str
@@ -91,11 +91,11 @@ FEATURES: Final = (
         off={"PILOT_ENABLE_GATEWAY_API": "false"},
         on={"PILOT_ENABLE_GATEWAY_API": "true"},
         cost="istiod reads every Secret and ConfigMap of the cluster, and writes Deployments, Services, "
-        "ServiceAccounts, autoscalers and disruption budgets in every namespace: whoever has its credential can run "
+        "ServiceAccounts, autoscalers and disruption budgets in every namespace. A holder of its credential can run "
         "Pods there",
         cluster_rules=(
-            # pilot/pkg/config/kube/gateway/controller.go reads both everywhere, for what a Gateway or a policy names;
-            # istiod is not ready before it has.
+            # pilot/pkg/config/kube/gateway/controller.go reads both in all namespaces, for references of Gateways and
+            # policies. istiod is not ready before these informers have synced.
             Rule("", ("secrets", "configmaps"), READ),
             Rule(_GATEWAY_API, _GATEWAY_KINDS, READ),
             Rule(_GATEWAY_API, tuple(f"{kind}/status" for kind in _GATEWAY_KINDS), STATUS),
@@ -109,24 +109,24 @@ FEATURES: Final = (
             Rule("", ("services", "serviceaccounts"), WRITE),
             Rule("", ("services/status",), STATUS),
         ),
-        # Both controllers elect by a Lease; a ConfigMap of an older Istio's election is looked for first.
+        # Both controllers elect by a Lease. They first look for the ConfigMap of an older Istio's election.
         namespace_rules=(Rule("coordination.k8s.io", ("leases",), ("get", "create", "update", "patch")),),
         locks=("istio-gateway-status-leader",),
     ),
     Feature(
         "gateway_certificates",
-        # With this check on istiod serves gateways' certificates out of the config cluster's Secrets, and lists all of
-        # them for it (initSDSServer in pilot/pkg/bootstrap/server.go); without the right to list them it never becomes
-        # ready. Off, a workload of this mesh may ask for the configuration, never for the keys, of another workload of
-        # the same mesh, and whatever asks who is there gets no answer. Other meshes have another authority.
+        # With this check istiod serves gateways' certificates from the config cluster's Secrets, and lists all Secrets
+        # (initSDSServer in pilot/pkg/bootstrap/server.go). Without the right to list them it never becomes ready.
+        # Without the check a workload can request the configuration, but not the keys, of another workload of the same
+        # mesh, and istioctl gets no answer there. Other meshes have another authority.
         off={"PILOT_ENABLE_XDS_IDENTITY_CHECK": "false"},
         on={"PILOT_ENABLE_XDS_IDENTITY_CHECK": "true"},
-        cost="istiod reads every Secret and ConfigMap of the cluster: its informers are cluster-wide, so Roles per "
-        "namespace would not do",
+        cost="istiod reads every Secret and ConfigMap of the cluster. Its informers are cluster-wide, so Roles per "
+        "namespace are not enough",
         cluster_rules=(
-            # ConfigMaps too, for authorities' certificates: pilot/pkg/credentials/kube/multicluster.go waits for both.
+            # ConfigMaps hold authorities' certificates: pilot/pkg/credentials/kube/multicluster.go waits for both.
             Rule("", ("secrets", "configmaps"), READ),
-            # Whether a gateway's ServiceAccount may read the Secret that it names.
+            # Checks that a gateway's ServiceAccount may read the Secret in its `credentialName`.
             Rule("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
         ),
     ),
@@ -158,7 +158,7 @@ FEATURES: Final = (
 
 
 def environment(features: Features) -> dict[str, str]:
-    """istiod's environment: each row on or off."""
+    """istiod's environment, with each feature on or off."""
     result: dict[str, str] = {}
     for row in FEATURES:
         result |= row.on if getattr(features, row.name) else row.off

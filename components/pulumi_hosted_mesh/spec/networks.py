@@ -1,4 +1,4 @@
-"""Whether anything leads from one network of a mesh's members to another, and what proxies are told by that."""
+"""Connections between the networks of a mesh's members, and their effect on the configuration of proxies."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pulumi_hosted_mesh.vocabulary import EAST_WEST_PORT, GATEWAY_PORT_LABEL
 
 
 class CrossNetwork(StrEnum):
-    """What leads from one network of the members to another."""
+    """The connection between the members' networks."""
 
     NONE = "none"
     GATEWAYS = "gateways"
 
 
 NETWORK_VIEW: Final = "ISTIO_META_REQUESTED_NETWORK_VIEW"
-"""Variable of a proxy: of these networks' workloads it is told, and of what has no network, as ServiceEntries
-(pilot/pkg/model/proxy_view.go). Without it, or empty, of all."""
+"""Variable of a proxy: istiod sends it the workloads of these networks, and those without a network, as ServiceEntries
+(pilot/pkg/model/proxy_view.go). Without a value istiod sends all."""
 
 
 def gateway_port(labels: Mapping[str, Any]) -> str:
-    """The port of a gateway's Service, by its labels, to which istiod sends other networks' proxies."""
+    """The port of an east-west gateway's Service for other networks' proxies, by the Service's labels."""
     return str(labels.get(GATEWAY_PORT_LABEL) or EAST_WEST_PORT)

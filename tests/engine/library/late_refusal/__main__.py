@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pulumi
 import pulumi_hosted_mesh as hosted_mesh
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.trust import Trust
-from pulumi_hosted_mesh.trust.management import Authority, authority
+from pulumi_hosted_mesh.trust.management import Authority, mesh_authority
 from pulumi_kubernetes.helm import v4 as helm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
@@ -45,6 +45,6 @@ cluster = hosted_mesh.DataPlaneCluster(kubeconfig=kubeconfig, context="data-plan
 options = cluster.options(pulumi.ComponentResource("test:index:Box", "box"))
 options.transforms = [slow]
 helm.Chart("crds", helm.ChartArgs(chart=f"{pulumi.Config('hosted-mesh').require('charts')}/base"), options)
-trust = read(Trust, {"management": "brought"})
-given = authority(trust, none, brought=brought(), root_certificate=None, source="the mesh")
+trust = read_document(Trust, {"management": "brought"})
+given = mesh_authority(trust, none, brought=brought(), root_certificate=None, source="the mesh")
 pulumi.export("root", given.root_certificate)
