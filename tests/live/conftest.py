@@ -7,7 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from sandbox import toolchain
+from sandbox.progress import Progress
+from sandbox.toolchain import Tools
+from sandbox.toolchain.catalogue import FOR_GRAPHS
 from tests.support.environment import quickened
+
+
+@pytest.fixture(scope="session")
+def tools(progress: Progress) -> Tools:
+    """Those of `make up`, and Prometheus and Kiali, which a node runs as Pods."""
+    return toolchain.ensure(also={"prometheus", *FOR_GRAPHS}, progress=progress)
 
 
 @pytest.fixture(scope="session", autouse=True)

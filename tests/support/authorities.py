@@ -15,9 +15,9 @@ DAY = datetime.timedelta(days=1)
 
 
 class Authority:
-    """A key with a certificate for it, which `by` signed (itself if nobody). below: how many may be below it.
+    """A key with a certificate for it, signed by `by` (default: by itself). below: the number of authorities below it.
 
-    permitted: the names that it may sign for; all if none is given.
+    permitted: the names that it may sign for; default: all.
     """
 
     def __init__(

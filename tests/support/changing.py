@@ -1,4 +1,4 @@
-"""Changes to a cluster's objects for the time of a block, put back at its end."""
+"""Changes to a cluster's objects for the time of a block, reverted at its end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lightkube.types import PatchType
 
 @contextmanager
 def created(client: Client, *objects: Any, **how: Any) -> Iterator[None]:
-    """Objects that are there and then not. how: they are deleted."""
+    """Objects for the time of a block. how: options of their deletion."""
     with ExitStack() as made:
         for one in objects:
             client.create(one)
@@ -23,7 +23,7 @@ def created(client: Client, *objects: Any, **how: Any) -> Iterator[None]:
 
 @contextmanager
 def deleted(client: Client, objects: Iterable[Any]) -> Iterator[None]:
-    """Objects that are not there, and then again, made anew. There is at least one."""
+    """Deletes objects for the time of a block and creates them again. There is at least one."""
     saved = list(objects)
     assert saved
     for one in saved:
@@ -54,7 +54,7 @@ def changed(
 
 @contextmanager
 def replaced(client: Client, original: Any, change: Callable[[Any], object]) -> Iterator[None]:
-    """An object of the whole cluster, as `change` makes it, and then as it was."""
+    """An object of the whole cluster, changed by `change`, and reverted at the end."""
     other = deepcopy(original)
     change(other)
     client.replace(other)

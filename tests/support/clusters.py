@@ -1,4 +1,4 @@
-"""Clusters of a test's own, and a sandbox's API servers as the tests' administrator asks them."""
+"""Clusters of a test's own, and administrators' clients of a sandbox's API servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sandbox.toolchain import Tools
 
 @contextmanager
 def started(state: Path, tools: Tools, progress: Progress, **how: Any) -> Iterator[Sandbox]:
-    """A sandbox that is removed at the end, also where its start fails. how: as `clusters.up` has it."""
+    """A sandbox, removed at the end, also after a failed start. how: options of `clusters.up`."""
     try:
         yield clusters.up(state, tools, progress, **how)
     finally:
@@ -25,5 +25,5 @@ def started(state: Path, tools: Tools, progress: Progress, **how: Any) -> Iterat
 
 
 def client_of(sandbox: Sandbox, name: str) -> Client:
-    """Of the cluster of this name, by the kubeconfig that people use."""
+    """Of the cluster of this name, by the sandbox's public kubeconfig."""
     return Client(config=KubeConfig.from_file(sandbox.kubeconfig).get(context_name=name), trust_env=False)

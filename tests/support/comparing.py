@@ -1,4 +1,4 @@
-"""What two installations must have in common where their bytes cannot be the same: certificates, keys, tokens."""
+"""The common part of two installations with different bytes: certificates, keys, tokens."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 
 
 def decoded(data: dict[str, str]) -> dict[str, Any]:
-    """A Secret's or ConfigMap's values as what they are, and how they belong together.
+    """The meaning of a Secret's or ConfigMap's values, and the relations between them.
 
-    A certificate becomes its name, issuer, rights and whether the last one beside it signed it; a private key its size
-    and the values whose certificate it belongs to; a kubeconfig itself, with its token's claims.
+    A certificate becomes its name, issuer, rights and whether the last one beside it signed it. A private key becomes
+    its size and the values with its certificate; a kubeconfig itself, with its token's claims.
     """
     texts = {key: base64.b64decode(value).decode() for key, value in data.items()}
     return {key: _value(text, texts) for key, text in texts.items()}
 
 
 def described(pem: str, root: str) -> list[dict[str, Any]]:
-    """The certificates of a PEM bundle. root: PEM of the one that must have signed the last of them."""
+    """The certificates of a PEM bundle. root: PEM of the required signer of the last one."""
     chain = x509.load_pem_x509_certificates(pem.encode())
     issuers = [*chain[1:], x509.load_pem_x509_certificate(root.encode())]
     return [_certificate(one, issuer) for one, issuer in zip(chain, issuers, strict=True)]
@@ -68,7 +68,7 @@ def _public(key: Any) -> bytes:
 
 
 def _claims(token: str) -> dict[str, Any]:
-    """What a token says of its holder, without what each token has of its own."""
+    """A token's claims about its holder, without those that differ between tokens."""
     body = token.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
     return {name: claims[name] for name in ("iss", "sub")}

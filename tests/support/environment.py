@@ -1,4 +1,4 @@
-"""What saves an engine's processes work that says nothing of what is tested."""
+"""Savings in an engine's processes that do not affect the test's subject."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NAMESPACES = ("mnt", "net", "pid", "user")
 
 
 def quickened(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment with Pulumi's Python programs forked from one that has imported the SDKs, and compiled ones kept.
+    """The environment with Pulumi's Python programs forked from one with imported SDKs, and compiled files kept.
 
-    The list of packages, which the language host has pip make before each program, is made once.
+    The language host runs pip before each program to list packages; here that list is made once.
     """
     python = str(quick_python())
     return dict(environment) | {
@@ -36,8 +36,8 @@ def quickened(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def quick_cli(tools: Tools, settings: Mapping[str, str]) -> PulumiCli:
-    """The CLI in an environment that is quickened. The policy pack is Python itself: it looks for the engine among its
-    ancestors, which a fork does not have."""
+    """The CLI in a quickened environment. The policy pack runs unforked Python: it looks for the engine among its
+    ancestors, and a fork has others."""
     cli = PulumiCli.of(tools, settings)
     return PulumiCli(cli.program, quickened(cli.environment))
 

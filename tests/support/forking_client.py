@@ -1,6 +1,6 @@
-# Run in place of Python, without its site packages: what it is asked to run is a fork of forking_python.py's.
-# The process that was asked for is this one: it hands on its streams, its signals and its end, and dies with its fork.
-# It becomes the Python that it stands for where a fork would be something else: other flags, namespaces, another user.
+# Runs in place of Python, without its site packages: its program is a fork of forking_python.py's.
+# This process is the visible one: it forwards its streams, its signals and its end, and dies with its fork.
+# It becomes the replaced Python where a fork would behave differently: other flags, namespaces, another user.
 import _socket
 import marshal
 import os

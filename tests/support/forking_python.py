@@ -1,12 +1,12 @@
-"""A Python that has imported Pulumi's SDKs before it is asked for: every program that it runs is a fork of it.
+"""A Python that has imported Pulumi's SDKs in advance: every program that it runs is a fork of it.
 
-`pulumi up` starts four Python programs (the language host's and the stand-in plug-ins), and each takes 0.4 to 1.7 CPU
-seconds to import what other people wrote. Nothing of ours is imported before the fork, so what a program of
-this checkout imports, and in which order, is tested as before.
+`pulumi up` starts four Python programs (the language host's and the stand-in plug-ins). Each takes 0.4 to 1.7 CPU
+seconds to import third-party packages. No code of this project is imported before the fork, so the imports of a
+program of this checkout, and their order, are tested as before.
 
     python tests/support/forking_python.py SOCKET     serves; prints a line when it is ready
 
-`forking_client.py` is what is run in place of Python.
+`forking_client.py` runs in place of Python.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ PRELOADED = (
     "yaml",
 )
 _PR_SET_PDEATHSIG = 1
-_OWN_PATH = tuple(sys.path)  # run with -P and without PYTHONPATH: no folder of ours is in it
+_OWN_PATH = tuple(sys.path)  # run with -P and without PYTHONPATH: no folder of this project is in it
 
 
 def serve(place: str) -> None:
-    """Until it is killed or its standard input ends."""
+    """Serves until it is killed or its standard input ends."""
     for name in PRELOADED:
         importlib.import_module(name)
     gc.collect()
@@ -96,7 +96,7 @@ def serve(place: str) -> None:
 
 
 def _begin(client: socket.socket, others: list[socket.socket]) -> int | None:
-    """Forks for a client's request; returns the new process. None: the request was not whole, the client is gone."""
+    """Forks for a client's request; returns the new process. None: an incomplete request, the client is gone."""
     received, descriptors = b"", []
     while len(received) < 4 or len(received) < 4 + int.from_bytes(received[:4], "big"):
         data, new, _, _ = socket.recv_fds(client, 1 << 20, 3)
@@ -128,7 +128,7 @@ def _begin(client: socket.socket, others: list[socket.socket]) -> int | None:
 
 
 def _run(arguments: list[str]) -> int:
-    """What `python ARGUMENTS` would do, of the forms that forking_client.py lets through; returns its exit code."""
+    """Does the work of `python ARGUMENTS`, in the forms that forking_client.py accepts; returns its exit code."""
     flags, program = set(), list(arguments)
     while program[0] in ("-u", "-P"):
         flags.add(program.pop(0))
@@ -160,14 +160,14 @@ def _run(arguments: list[str]) -> int:
 
 
 def _of_the_program(trace: TracebackType | None) -> TracebackType | None:
-    """Without this file's frames and those of runpy."""
+    """The traceback without this file's frames and those of runpy."""
     while trace and trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
         trace = trace.tb_next
     return trace
 
 
 def _ended(code: int) -> int:
-    """As Python ends: threads are waited for, exit functions called, what is buffered written."""
+    """Ends as Python does: waits for threads, calls exit functions, writes buffers."""
     threading._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -190,7 +190,7 @@ def _open_streams(unbuffered: bool) -> None:
 
 
 def _report(running: dict[int, socket.socket], selector: selectors.BaseSelector) -> None:
-    """Tells the clients of processes that have ended how."""
+    """Reports the exit codes of ended processes to their clients."""
     for process in list(running):
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended:
@@ -202,7 +202,7 @@ def _report(running: dict[int, socket.socket], selector: selectors.BaseSelector)
 
 
 def _pass_on(key: selectors.SelectorKey, running: dict[int, socket.socket], selector: selectors.BaseSelector) -> None:
-    """Signals that a client got, and its end, to its process."""
+    """Forwards a client's signals, and its end, to its process."""
     client, process = key.fileobj, key.data
     assert isinstance(client, socket.socket)
     if running.get(process) is not client:

@@ -1,7 +1,7 @@
 """Tests of a group (the marker `xdist_group`) in one of several processes, in order: hooks of a conftest.
 
-pytest-xdist's own way, `--dist=loadgroup`, adds the group to each test's id, which pytest 9.2 no longer lets it do: it
-has no groups then and says nothing. So here each process writes down its tests' groups, and the scheduler reads them.
+pytest-xdist's own way, `--dist=loadgroup`, adds the group to each test's id. pytest 9.2 no longer allows that: xdist
+then has no groups and prints no warning. So here each process records its tests' groups, and the scheduler reads them.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _PLACE = "place_of_groups"
 
 
 def group_of(item: pytest.Item) -> str:
-    """Its own id when it has none: such a test goes to whichever process is free."""
+    """The test's own id when it has no group: such a test goes to any free process."""
     marker = item.get_closest_marker("xdist_group")
     return str(marker.args[0]) if marker else item.nodeid
 
 
 def write_groups(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """For the scheduler, from a process that has collected its tests and given them their markers."""
+    """For the scheduler, from a process that has collected its tests and set their markers."""
     if own := getattr(config, "workerinput", None):
         file = Path(own[_PLACE]) / f"{own['workerid']}.json"
         file.write_text(json.dumps({item.nodeid: group_of(item) for item in items}))
 
 
 class ByGroup(LoadScopeScheduling):
-    """A group is to one process what a module is with `--dist=loadscope`."""
+    """A process treats a group like a module with `--dist=loadscope`."""
 
     @cached_property
     def _groups(self) -> dict[str, str]:
-        """First asked for when every process has collected the same tests."""
+        """First called when every process has collected the same tests."""
         file = next(_place().iterdir())
         found: dict[str, str] = json.loads(file.read_text())
         return found

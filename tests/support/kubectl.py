@@ -1,4 +1,4 @@
-"""kubectl, for looking at and interfering with what is in a cluster."""
+"""kubectl, for reading and changing a cluster's objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMIT = 300.0
 
 @dataclass(frozen=True)
 class Kubectl:
-    """As a cluster's administrator. kubectl("get", "pods") -> its output; what fails says why."""
+    """As a cluster's administrator. kubectl("get", "pods") -> its output; a failure raises with its message."""
 
     program: Path
     kubeconfig: Path
@@ -26,7 +26,7 @@ class Kubectl:
         return cls(tools["kubectl"], cluster.kubeconfig)
 
     def run(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        """To its end, which is the caller's to judge. text: for its standard input."""
+        """Runs to the end; the caller checks the exit code. text: for its standard input."""
         command = [str(self.program), f"--kubeconfig={self.kubeconfig}", *words]
         return subprocess.run(command, input=text, capture_output=True, text=True, timeout=LIMIT)
 

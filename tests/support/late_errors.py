@@ -1,4 +1,4 @@
-"""What Pulumi prints of a program's end made late, as on a busy machine, for programs that the engine runs."""
+"""Delays Pulumi's output at a program's end, as on a busy machine, for programs that the engine runs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _printed = pulumi.log.error
 
 
 def print_the_end_late() -> None:
-    """Errors that the program prints while it runs come at once."""
+    """Delays the errors after the event loop's end; earlier ones come at once."""
     pulumi.log.error = _late_at_the_end
 
 
 def _late_at_the_end(*args: Any, **kwargs: Any) -> None:
-    """The language host calls it after the event loop. The engine interrupts a program that it is done with: that ends
-    this one at once, and not with a trace that points here."""
+    """The language host calls it after the event loop. The engine interrupts a program after its work; the interrupt
+    ends this one at once, without a trace that points here."""
     if not _in_event_loop():
         try:
             time.sleep(20)

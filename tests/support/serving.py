@@ -29,7 +29,7 @@ def serving(server: S) -> Iterator[S]:
 
 
 class HttpsServer(ThreadingHTTPServer):
-    """On a port of 127.0.0.1, with a certificate, whose file is written to a directory."""
+    """On a port of 127.0.0.1, with a certificate that is written to a file in a directory."""
 
     def __init__(self, pair: Pair, directory: Path, handler: type) -> None:
         super().__init__(("127.0.0.1", 0), handler)

@@ -1,4 +1,4 @@
-"""One mesh over separate stacks: what each stack's own runner writes down."""
+"""One mesh over separate stacks: the configuration by each stack's own deployer."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ HERE = "organization/hosted-mesh"
 
 
 def split_configs(mesh: dict[str, Any], endpoints: list[dict[str, Any]] | None = None) -> dict[str, dict[str, Any]]:
-    """The stacks' configurations in the order in which they are run, of one mesh document with one membership.
+    """The stacks' configurations in the order of their runs, of one mesh document with one membership.
 
-    Only the data plane's own document says where its cluster is. endpoints: the facts of a file that its side was
-    handed; by default it reads them from the stack `control-plane`.
+    Only the data plane's own document has the location of its cluster. endpoints: the facts in a file for its side; by
+    default it reads them from the stack `control-plane`.
     """
     control_plane, membership = copy.deepcopy(mesh), copy.deepcopy(mesh["memberships"][0])
     del control_plane["memberships"][0]["cluster"]

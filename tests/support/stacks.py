@@ -19,9 +19,9 @@ PASSPHRASE = "only-tests-know-this"
 
 
 def new_stack(pulumi: Path, environment: Mapping[str, str], backend: Path, project: str, name: str) -> str:
-    """Makes an empty stack in a file backend; returns the salt that belongs into its configuration.
+    """Makes an empty stack in a file backend; returns the salt for its configuration.
 
-    environment: with what the CLI needs to run; its passphrase has to be PASSPHRASE.
+    environment: with all variables of the CLI; its passphrase must be PASSPHRASE.
     """
     assert environment["PULUMI_CONFIG_PASSPHRASE"] == PASSPHRASE
     meta, state, salt = _initialised(pulumi)

@@ -16,7 +16,7 @@ from pulumi_hosted_mesh.charts.merge import merged
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.spec.federation import Federation
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 
 from sandbox.toolchain import Tools
 from tests.support.authorities import Authority, pem
@@ -52,7 +52,7 @@ def patch(mesh: str, applied_to: str) -> Any:
         for name, part in parts.items()
     ]
     document = {"name": "shops", "domain": "shops.example.com", "trust": "partial", "peers": peers}
-    federation = read(Federation, document, "the federation")
+    federation = read_document(Federation, document, "the federation")
     made = [one for one in objects(federation, mesh, with_declared(federation, [])) if one["kind"] == "EnvoyFilter"]
     ((found,),) = (one["spec"]["configPatches"] for one in made)
     assert found["applyTo"] == applied_to

@@ -103,9 +103,14 @@ def test_life_of_a_mesh(project: Project, mesh: Config, provider: Api, user: Api
 def _no_wait_for_the_load_balancer(stack: Stack) -> None:
     """A cloud takes minutes for one: istiod starts in them, and neither waits for the other."""
     needed = {name_of(one["urn"]): set(map(name_of, one.get("dependencies", ()))) for one in stack.resources()}
-    assert needed[EXPOSED] == {"demo-control-plane", "demo-quota"}
-    before = {"demo-control-plane", "demo-quota", "demo-network", "demo-cacerts", "demo-istio-kubeconfig"}
-    assert needed["demo-istiod"] == before
+    assert needed[EXPOSED] == {"demo-control-plane", "demo-quota", "demo-limits"}
+    bounds = {"demo-quota", "demo-limits"}
+    assert needed["demo-istiod"] == bounds | {
+        "demo-control-plane",
+        "demo-network",
+        "demo-cacerts",
+        "demo-istio-kubeconfig",
+    }
     # Webhooks fail closed: they come after what answers them, and go before it.
     assert needed[INJECTION] >= {"demo-istiod", EXPOSED}
 
@@ -346,7 +351,7 @@ def test_the_data_plane_is_told_when_its_file_is_of_yesterday(project: Project, 
     references = {"controlPlane": f"{HERE}/control-plane"}
     both = {"stack": "data-plane", "dataPlane": _document(mesh), "endpoints": [old], "references": references}
     refused = project.stack("data-plane", both).run("up", "--yes", "--skip-preview")
-    assert "endpoint default: differs from what the control plane says now in host" in refused.text
+    assert "endpoint default: differs from the control plane's current endpoint in host" in refused.text
     other = {"stack": "data-plane", "dataPlane": {**_document(mesh), "mesh": "other"}, "endpoints": [facts]}
     refused = project.stack("data-plane", other).run("up", "--yes", "--skip-preview")
     assert "endpoint default: mesh: is demo, but dataPlane.mesh is other" in refused.text
@@ -537,6 +542,7 @@ def _comparable(api: Api) -> dict[str, Any]:
                 port.pop("nodePort", None)
         if item["kind"] == "Namespace":
             content["spec"].pop("finalizers", None)
+            assert content["metadata"]["annotations"].pop("hosted-mesh.io/stack").startswith("hosted-mesh/")
         if item["kind"] == "Deployment":
             annotations = content["spec"]["template"]["metadata"]["annotations"]
             for what, (secret, field) in DIGESTS.items():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,30 +19,19 @@ from pulumi_hosted_mesh.charts.service_addresses import chart_addresses
 from pulumi_hosted_mesh.clusters import distinct
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig, for_account
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_kubernetes import core
 from pulumi_kubernetes.helm import v4 as helm
 
+from tests.unit.library.assembly.kubeconfigs import (
+    kubeconfig,
+    repeated,
+)
 from tests.unit.library.documents import CERTIFICATE, as_field, document
 from tests.unit.library.program import Registered, run
 
 pytestmark = pytest.mark.usefixtures("without_transforms")
-AUTHORITY = base64.b64encode(CERTIFICATE.encode()).decode()
-
-
-def kubeconfig(server: str) -> str:
-    """Of a cluster where nobody answers."""
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "it",
-            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
-            "clusters": [{"name": "it", "cluster": {"server": server, "certificate-authority-data": AUTHORITY}}],
-            "users": [{"name": "it", "user": {"token": "t0k3n"}}],
-        }
-    )
 
 
 @pytest.fixture
@@ -60,11 +47,6 @@ def mesh_file(path: Path, clusters: list[dict[str, Any]], changes: dict[str, Any
     places = {"controlPlane": {"cluster": here}, "memberships.0.cluster": there}
     path.write_text(yaml.safe_dump(document(places | {"memberships.0.access": {}} | changes)))
     return path
-
-
-def repeated(found: list[Registered]) -> list[tuple[str, str]]:
-    """Types and names that were registered more than once: the engine refuses the second."""
-    return [pair for pair, times in Counter((one.type, one.name) for one in found).items() if times > 1]
 
 
 def test_two_meshes_from_documents_in_one_program(tmp_path: Path, clusters: list[dict[str, Any]]) -> None:
@@ -254,7 +236,7 @@ def addresses_of(changes: dict[str, Any], answers: dict[str, dict[str, Any]]) ->
         made = hosted_mesh.ExternalControlPlane(
             "demo",
             {
-                "mesh": read(Mesh, document(changes)).arguments(),
+                "mesh": read_document(Mesh, document(changes)).arguments(),
                 "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=kubeconfig("https://127.0.0.1:1")),
                 "kubeconfigs": {"default": for_account("demo", "https://api.user.example.com:6443", CERTIFICATE, "x")},
                 "root_certificate": CERTIFICATE,

@@ -6,14 +6,14 @@ from typing import Any
 
 import pulumi
 import pytest
-from pulumi_hosted_mesh.assembly.members import MeshMember, members_of, places, with_servers
+from pulumi_hosted_mesh.assembly.members import MeshMember, cluster_arguments, members_of, with_servers
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
-from tests.unit.library.assembly.test_hosted_mesh import kubeconfig
+from tests.unit.library.assembly.kubeconfigs import kubeconfig
 from tests.unit.library.documents import CERTIFICATE, document
 
 CANARY = {"name": "canary", "host": "canary.demo.example.com", "exposure": {"openToAll": True}}
@@ -30,7 +30,7 @@ def cluster(port: int) -> DataPlaneCluster:
 
 
 def members(changes: dict[str, Any], *given: dict[str, Any]) -> list[MeshMember]:
-    mesh = read(Mesh, document(changes))
+    mesh = read_document(Mesh, document(changes))
     return members_of(
         "shop", mesh, given or [{} for _ in mesh.memberships], [cluster(1), cluster(2)][: len(mesh.memberships)]
     )
@@ -41,7 +41,7 @@ def test_each_is_called_after_the_component_and_itself() -> None:
     assert (first.prefix, second.prefix) == ("shop", "shop-second")
     found = [second.access_args()[key] for key in ("mesh", "cluster_id", "network")]
     assert found == ["demo", "demo-second", "net-2"]
-    where = [(one.field, one.name) for one in places("shop", [{}, {"name": "second"}])]
+    where = [(one.field, one.name) for one in cluster_arguments("shop", [{}, {"name": "second"}])]
     assert where == [("memberships[0]", "shop"), ("memberships[1]", "shop-second")]
 
 
@@ -50,7 +50,7 @@ def test_gateways_are_the_first_revisions_and_charts_come_without_a_version() ->
     made = {}
     for revision in first.mesh.revisions:
         endpoint = ControlPlaneEndpoint.of(first.mesh, revision, first.membership, CERTIFICATE)
-        made[revision.name] = first.data_plane_args(revision, endpoint)
+        made[revision.name] = first.remote_data_plane_args(revision, endpoint)
     assert {name: [one["name"] for one in args["gateways"]] for name, args in made.items()} == {
         "default": ["ingress"],
         "canary": [],

@@ -17,13 +17,13 @@ from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 from pulumi_hosted_mesh.control_plane import external
 from pulumi_hosted_mesh.problems import InvalidInputError
 
-from tests.unit.library.assembly.test_hosted_mesh import kubeconfig
+from tests.unit.library.assembly.kubeconfigs import kubeconfig
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import Registered, run
 
 pytestmark = pytest.mark.usefixtures("without_transforms")
 Make = Callable[[], object]
-FIX = "Rename the one of the two that is not deployed yet, for another name replaces what is."
+FIX = "Rename the one that is not deployed yet: a new name replaces deployed resources."
 
 
 class Region(pulumi.ComponentResource):
@@ -175,7 +175,7 @@ def test_parts_of_one_name_are_refused_before_the_first_of_them_is_made(case: st
 @pytest.mark.parametrize("case", TOGETHER)
 def test_what_is_refused_would_have_been_two_resources_of_one_urn(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (one_mesh, mesh_deployment, external):
-        monkeypatch.setattr(module, "claim", lambda *_: None)
+        monkeypatch.setattr(module, "require_unique_names", lambda *_: None)
     assert repeated(run(both(*TOGETHER[case][:2]), preview=True)) != []
 
 

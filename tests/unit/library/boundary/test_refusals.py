@@ -15,13 +15,13 @@ from pulumi_hosted_mesh.boundary.refusals import printed_at_once
 from pulumi_hosted_mesh.clusters import distinct
 from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.trust import Trust
-from pulumi_hosted_mesh.trust.management import authority
+from pulumi_hosted_mesh.trust.management import mesh_authority
 
 from stacks import control_plane as control_plane_stack
 from stacks import references
-from tests.unit.library.boundary.test_checked_outputs import (
+from tests.unit.library.boundary.endpoint_outputs import (
     TOKENS,
     VALUE,
     access,
@@ -30,16 +30,16 @@ from tests.unit.library.boundary.test_checked_outputs import (
     edge,
     later,
 )
-from tests.unit.library.clusters.test_kubeconfig import content
+from tests.unit.library.clusters.kubeconfigs import content
 from tests.unit.library.dns.documents import document as dns_document
 from tests.unit.library.dns.documents import provider
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import run
-from tests.unit.library.stacks.test_references import MESH, SETTINGS, Outputs
+from tests.unit.library.stacks.referenced_stacks import MESH, SETTINGS, Outputs
 
 pytestmark = pytest.mark.usefixtures("without_transforms")
 KUBECONFIG = yaml.safe_dump(content())
-BROUGHT = read(Trust, {"management": "brought"})
+BROUGHT = read_document(Trust, {"management": "brought"})
 
 
 def written(cluster: Any) -> None:
@@ -100,11 +100,15 @@ ALWAYS_LATER: dict[str, Callable[[], object]] = {
     "cacerts": lambda: control_plane(cacerts=later(dict.fromkeys(FILES, VALUE))),
     "an authority that is brought": lambda: pulumi.export(
         "it",
-        authority(BROUGHT, pytest.fail, brought=later({"ca-key.pem": VALUE}), root_certificate=None, source="it").files,
+        mesh_authority(
+            BROUGHT, pytest.fail, brought=later({"ca-key.pem": VALUE}), root_certificate=None, source="it"
+        ).files,
     ),
     "a bridge's kubeconfig": lambda: bridge(VALUE, "reader"),
     "another stack's output": lambda: pulumi.export("it", control_plane_stack._kubeconfigs(MESH, SETTINGS)),
-    "what a root has signed": lambda: pulumi.export("it", control_plane_stack._signed_elsewhere(MESH, SETTINGS).files),
+    "what a root has signed": lambda: pulumi.export(
+        "it", control_plane_stack.signed_elsewhere(MESH.name, SETTINGS).files
+    ),
 }
 OTHERS = {"a": {}, "t": {"private_key": "x"}, "r": {"certificates": {}, "certificate": "x"}}
 

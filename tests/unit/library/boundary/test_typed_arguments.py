@@ -13,13 +13,13 @@ import pytest
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.problems import InvalidInputError
 
-from tests.unit.library.boundary.test_checked_outputs import GOOD, later
+from tests.unit.library.boundary.endpoint_outputs import GOOD, later
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import run
 
 COMPONENTS = (
     *("DataPlaneAccess", "DataPlaneCrds", "DnsEdge", "ExternalControlPlane", "ExternalDNSBridge", "HostedMesh"),
-    *("MeshDeployment", "MeshFederation", "MeshRoot", "MeshTrust", "RemoteDataPlane"),
+    *("MeshDeployment", "MeshFederation", "MeshObservability", "MeshRoot", "MeshTrust", "RemoteDataPlane"),
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 from tests.unit.library.documents import CERTIFICATE, document
@@ -25,7 +25,7 @@ def kubeconfig(host: str = "api", *, later: bool = True) -> pulumi.Input[str]:
 
 
 def data_plane(mesh: str, cluster: Any, changes: dict[str, Any] | None = None, **settings: Any) -> None:
-    document_of = read(Mesh, document({"name": mesh, **(changes or {})}))
+    document_of = read_document(Mesh, document({"name": mesh, **(changes or {})}))
     (revision,), (member,) = document_of.revisions, document_of.memberships
     endpoint = ControlPlaneEndpoint.of(document_of, revision, member, CERTIFICATE).as_arguments()
     arguments: Any = {"cluster": cluster, "endpoint": endpoint, "webhooks": settings}

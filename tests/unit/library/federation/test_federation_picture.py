@@ -10,7 +10,7 @@ from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.operations.federation_picture import federation_picture
 from typer.testing import CliRunner
 
-from tests.unit.library.federation.test_federation import HOST, REVIEWS, WISH, document, made, peer
+from tests.unit.library.federation.documents import HOST, REVIEWS, WISH, document, made, peer
 
 MONGODB = {**REVIEWS, "service": "mongodb", "port": 27017, "protocol": "TCP", "host": "mongodb.books.shops.example.com"}
 GIVEN = document(
@@ -69,7 +69,7 @@ def test_what_nobody_may_call_says_so() -> None:
     for one in found:
         if one.get("inputs", {}).get("kind") == "AuthorizationPolicy":
             del one["inputs"]["spec"]["rules"]
-    assert 'shops_west_gateway -->|"nobody"| shops_west_service_reviews_books' in federation_picture(found)
+    assert 'shops_west_gateway -->|"no caller"| shops_west_service_reviews_books' in federation_picture(found)
 
 
 def test_the_command_takes_the_states_of_several_stacks(tmp_path: Path) -> None:

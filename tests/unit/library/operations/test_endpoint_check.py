@@ -6,26 +6,26 @@ from typing import Any
 
 import pytest
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
-from pulumi_hosted_mesh.boundary.handover import require_match
+from pulumi_hosted_mesh.boundary.endpoint_check import require_matching_endpoints
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.federation import Offer
 from pulumi_hosted_mesh.spec.fields import Model
-from pulumi_hosted_mesh.spec.load import read, read_arguments
+from pulumi_hosted_mesh.spec.load import read_arguments, read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 from tests.unit.library.documents import CERTIFICATE, document
 
 
 def told(**membership: str) -> EndpointDocument:
-    mesh = read(Mesh, document({f"memberships.0.{field}": value for field, value in membership.items()}))
+    mesh = read_document(Mesh, document({f"memberships.0.{field}": value for field, value in membership.items()}))
     endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], CERTIFICATE)
     return endpoint.document.model_copy(update={"root_certificate": CERTIFICATE})
 
 
 def data_plane(**fields: Any) -> DataPlane:
-    return read(DataPlane, {"mesh": "demo", **fields})
+    return read_document(DataPlane, {"mesh": "demo", **fields})
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def data_plane(**fields: Any) -> DataPlane:
     ids=str,
 )
 def test_both_sides_give_the_cluster_one_name(names: dict[str, str]) -> None:
-    require_match(data_plane(**names), [told(**names)])
+    require_matching_endpoints(data_plane(**names), [told(**names)])
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_both_sides_give_the_cluster_one_name(names: dict[str, str]) -> None:
 @pytest.mark.parametrize("newer", [{"networkView": "x"}, {"version": 2}], ids=str)
 def test_a_file_of_a_newer_version_is_told(model: type[Model], file: dict[str, Any], newer: dict[str, Any]) -> None:
     """And no field is guessed that its name resembles."""
-    read(model, file)
+    read_document(model, file)
     with pytest.raises(InvalidInputError) as refused:
-        read(model, file | newer)
+        read_document(model, file | newer)
     (problem,) = refused.value.problems
     (field,) = newer
     assert problem.field == field
-    assert problem.fix == "If a newer hosted-mesh made the file, install that one here; else have it made anew"
+    assert problem.fix == "If a newer hosted-mesh made the file, install that version here; else make the file again"
 
 
 def test_a_file_of_an_older_version_is_as_it_was() -> None:
@@ -62,8 +62,8 @@ def test_a_file_of_an_older_version_is_as_it_was() -> None:
     later = {"crossNetwork", "injects"}
     file = told().model_dump(mode="json", by_alias=True, exclude_none=True)
     assert later < file.keys()
-    older = read(EndpointDocument, {name: value for name, value in file.items() if name not in later})
-    require_match(data_plane(), [older])
+    older = read_document(EndpointDocument, {name: value for name, value in file.items() if name not in later})
+    require_matching_endpoints(data_plane(), [older])
     assert older.injection_url.endswith("/inject/cluster/demo/net/demo")
 
 
@@ -81,7 +81,7 @@ def test_arguments_are_this_versions_own() -> None:
 )
 def test_another_name_is_refused(theirs: dict[str, str], words: list[str]) -> None:
     with pytest.raises(InvalidInputError) as refused:
-        require_match(data_plane(), [told(**theirs)])
+        require_matching_endpoints(data_plane(), [told(**theirs)])
     assert len(refused.value.problems) == len(words)
     for word in words:
         assert word in str(refused.value)

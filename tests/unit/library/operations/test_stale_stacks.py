@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from pulumi_hosted_mesh.cli.command import app
-from pulumi_hosted_mesh.operations.behind import judgements
+from pulumi_hosted_mesh.operations.stale_stacks import stale_stacks
 from typer.testing import CliRunner
 
 from tests.support.authorities import DAY, NOW, Authority, pem
@@ -48,21 +48,37 @@ def control_plane(took: Any = NEW, mesh: str = "demo") -> list[Resource]:
     return [PLANE, resource("pulumi:pulumi:StackReference", "organization/p/root", outputs=outputs)]
 
 
+def issued(**changes: Any) -> Resource:
+    spec = {"secretName": "cacerts", "isCA": True, "issuerRef": {"kind": "ClusterIssuer", "name": "company"}}
+    inputs = {"spec": {**spec, **changes}}
+    return resource("kubernetes:cert-manager.io/v1:Certificate", "demo-cacerts", inputs=inputs)
+
+
 @pytest.mark.parametrize(
     ("states", "code", "words"),
     [
+        (
+            [[PLANE, issued()]],
+            0,
+            "demo-cacerts: cert-manager renews it, by ClusterIssuer company; `hosted-mesh doctor`",
+        ),
+        ([[PLANE, issued(secretName="serving")]], 4, "NOT JUDGED: the authority of demo, which no stack root signed"),
         ([root(), trust(), control_plane()], 0, "it is the one that root signed"),
         ([root(), control_plane()], 0, "it is the one that root signed"),
         ([root(), control_plane(OLD)], 3, "root HAS SIGNED ANOTHER, run `pulumi up` of control-plane"),
-        ([root(request="before"), trust(), control_plane()], 3, "root has signed another request than today's of"),
+        ([root(request="before"), trust(), control_plane()], 3, "root has signed an outdated request of trust"),
         ([control_plane(certificate(20))], 3, "RENEWAL IS DUE, run `pulumi up` of root, then of control-plane"),
-        ([root()], 4, "NOT JUDGED: whether istiod of demo has what root signed: the stack control-plane tells"),
-        ([trust()], 4, "NOT JUDGED: whether the request of demo is signed: the stack root tells"),
+        (
+            [root()],
+            4,
+            "NOT JUDGED: whether istiod of demo has the certificate that root signed: add the stack control-plane",
+        ),
+        ([trust()], 4, "NOT JUDGED: whether the request of demo is signed: add the stack root"),
         ([control_plane()], 4, "NOT JUDGED: istiod of demo: its authority's certificate ends"),
         ([[PLANE]], 4, "NOT JUDGED: the authority of demo, which no stack root signed"),
         ([control_plane({"ciphertext": "s3cr3t"})], 4, "NOT JUDGED: the authority of demo, which no stack root"),
         ([control_plane(mesh="other")], 4, "NOT JUDGED: the authority of demo, which no stack root signed"),
-        ([root(), control_plane(), []], 4, "has nothing of an authority"),
+        ([root(), control_plane(), []], 4, "has no part of an authority"),
         ([[*trust(), *root(), PLANE]], 0, "no renewal due"),
     ],
 )
@@ -83,4 +99,4 @@ def test_a_mesh_under_another_name_than_its_component_needs_no_other_stack() -> 
     """As a HostedMesh of a program, whose root signs for the mesh's name."""
     plane = resource("hosted-mesh:index:ExternalControlPlane", "shop-mesh")
     request = resource(trust()[0]["type"], "shop-mesh-intermediate-request", outputs=trust()[0]["outputs"])
-    assert list(judgements({"one": [request, *root(), plane]})) == []
+    assert list(stale_stacks({"one": [request, *root(), plane]})) == []

@@ -11,10 +11,10 @@ from pulumi_hosted_mesh.boundary.cacerts import FILES, ROOT_FILE
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.fields import pem_certificate
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.trust import Trust
-from pulumi_hosted_mesh.trust.management import authority
+from pulumi_hosted_mesh.trust.management import mesh_authority
 
 from tests.unit.library.documents import CERTIFICATE, document
 
@@ -41,12 +41,12 @@ REFUSED = {
 async def brought(root: Any) -> Any:
     trust = Trust.model_validate({"management": "brought"})
     files = pulumi.Output.from_input({**BROUGHT, ROOT_FILE: root})
-    return authority(trust, _not_ours, brought=files, root_certificate=None, source="it").root_certificate
+    return mesh_authority(trust, _not_ours, brought=files, root_certificate=None, source="it").root_certificate
 
 
 async def unmanaged(root: Any) -> Any:
     trust = Trust.model_validate({"management": "unmanaged"})
-    return authority(trust, _not_ours, brought=None, root_certificate=root, source="it").root_certificate
+    return mesh_authority(trust, _not_ours, brought=None, root_certificate=root, source="it").root_certificate
 
 
 async def unmanaged_later(root: Any) -> Any:
@@ -54,7 +54,7 @@ async def unmanaged_later(root: Any) -> Any:
 
 
 async def of(root: Any) -> Any:
-    mesh = read(Mesh, document())
+    mesh = read_document(Mesh, document())
     return ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], root).root_certificate
 
 
@@ -63,7 +63,7 @@ async def of_later(root: Any) -> Any:
 
 
 async def facts(root: Any) -> Any:
-    mesh = read(Mesh, document())
+    mesh = read_document(Mesh, document())
     told = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], CERTIFICATE)
     return ControlPlaneEndpoint.from_facts({**told.document.arguments(), "root_certificate": root}).root_certificate
 
@@ -111,7 +111,7 @@ def test_no_key_is_beside_a_certificate_of_cacerts(name: str) -> None:
 
     async def made() -> Any:
         files = {**BROUGHT, name: CERTIFICATE + KEY}
-        return await authority(trust, _not_ours, brought=files, root_certificate=None, source="it").files.future()
+        return await mesh_authority(trust, _not_ours, brought=files, root_certificate=None, source="it").files.future()
 
     with pytest.raises(InvalidInputError, match=rf"cacerts\.{name}: holds a private key"):
         asyncio.run(made())

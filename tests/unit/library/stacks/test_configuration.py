@@ -7,7 +7,7 @@ import json
 import pulumi
 import pytest
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_hosted_mesh.spec.load import read_arguments, whole
+from pulumi_hosted_mesh.spec.load import read_arguments, whole_numbers
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 from stacks import configuration
@@ -59,7 +59,7 @@ def test_json_that_cannot_be_read(field: str, values: dict[str, str]) -> None:
 
 def test_numbers_come_back_whole_from_the_engine() -> None:
     carried = {"port": 15012.0, "half": 0.5, "nested": [{"replicas": 2.0, "on": True}], "text": "2.0"}
-    kept = whole(carried)
+    kept = whole_numbers(carried)
     assert kept == carried
     assert [type(kept["port"]), type(kept["half"]), type(kept["nested"][0]["replicas"])] == [int, float, int]
     assert kept["nested"][0]["on"] is True
