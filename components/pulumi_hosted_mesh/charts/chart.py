@@ -1,4 +1,4 @@
-"""Istio's Helm charts as Pulumi resources: the one way in which the library renders a chart."""
+"""Istio's Helm charts as Pulumi resources. The library renders all charts here."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pulumi
 from pulumi_kubernetes.helm import v4 as helm
 
 from pulumi_hosted_mesh import vocabulary
+from pulumi_hosted_mesh.charts import chart_errors
 from pulumi_hosted_mesh.charts.directory import local_chart
 from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.clusters.cluster import Cluster
@@ -22,13 +23,13 @@ SERVICE = "kubernetes:core/v1:Service"
 
 
 PodSpec = dict[str, Any]
-"""`spec` of a Pod, by Kubernetes' own field names."""
+"""`spec` of a Pod, by Kubernetes' field names."""
 ConfigData = dict[str, str]
 """`data` of a ConfigMap."""
 
 
-class Source(TypedDict):
-    """The arguments of a Chart that say where it comes from."""
+class ChartLocation(TypedDict):
+    """The arguments of a Chart for its source."""
 
     chart: str
     version: NotRequired[str]
@@ -37,16 +38,20 @@ class Source(TypedDict):
 
 @dataclass(frozen=True)
 class Changes:
-    """What is changed of the objects that a chart renders, where it has no value for it.
+    """Changes of a chart's rendered objects that the chart's values cannot express.
 
-    pod_annotations: more of them, for the Pods of its Deployments; these may be unknown, for values may not.
-    pod_spec: makes of the `spec` of those Pods another one.
-    config_data: the same of the `data` of its ConfigMaps.
+    pod_annotations: more annotations for the Pods of its Deployments. They may be unknown, unlike a chart's values.
+    pod_spec: a function from the `spec` of those Pods to the new one.
+    config_data: a function from the `data` of its ConfigMaps to the new one.
+    deployment_annotations: more annotations of its Deployments.
+    deployment_hooks: resource hooks of its Deployments.
     """
 
     pod_annotations: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
     pod_spec: Callable[[PodSpec], PodSpec] | None = None
     config_data: Callable[[ConfigData], ConfigData] | None = None
+    deployment_annotations: Mapping[str, str] = field(default_factory=dict)
+    deployment_hooks: pulumi.ResourceHookBinding | None = None
 
 
 UNCHANGED: Final = Changes()
@@ -54,15 +59,16 @@ UNCHANGED: Final = Changes()
 
 @dataclass(frozen=True)
 class MeshCharts:
-    """Istio's charts for one mesh in one cluster, each of their objects with the mesh's ownership labels.
+    """Istio's charts for one mesh in one cluster. All objects have the mesh's ownership labels.
 
-    mesh: its name. charts: where they come from. parent: of what is made.
+    mesh: its name. charts: their source. parent: of the resources. tenant: the mesh's, on the control plane.
     """
 
     mesh: str
     charts: Charts
     cluster: Cluster
     parent: pulumi.Resource
+    tenant: str | None = None
 
     def make(
         self,
@@ -76,24 +82,29 @@ class MeshCharts:
         await_ready: bool = True,
         changes: Changes = UNCHANGED,
     ) -> helm.Chart:
-        """Makes one of them.
+        """Makes the resource of one chart.
 
-        values: plain values; an unknown among them would hide every object of the chart from a preview.
-        namespace: by default the mesh's own. await_ready: whether Pulumi waits until what it renders is ready.
+        values: plain values; one unknown value would hide all of the chart's objects from a preview.
+        namespace: by default the mesh's. await_ready: whether Pulumi waits until the objects are ready.
         """
-        labels = vocabulary.labels(self.mesh, self.cluster.role)
+        labels = {**vocabulary.labels(self.mesh, self.cluster.role), **vocabulary.tenant_labels(self.tenant)}
 
         def mark(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
             properties = marked(args.type_, args.props, labels, changes, await_ready=await_ready)
+            if "metadata" in args.props:
+                own = changes.deployment_hooks if args.type_ == DEPLOYMENT else None
+                args.opts.hooks = self.cluster.creation_hooks(own)
             return pulumi.ResourceTransformResult(properties, args.opts)
 
         options = self.cluster.options(self.parent, depends_on=depends_on)
+        options.hooks = None  # its objects have them
         options.transforms = [mark]
+        chart_errors.report_plainly()
         return helm.Chart(
             resource_name,
             helm.ChartArgs(
                 name=release,
-                namespace=namespace or vocabulary.namespace_of(self.mesh),
+                namespace=namespace or vocabulary.control_plane_namespace_of(self.mesh, self.tenant),
                 values=dict(values),
                 skip_await=not await_ready,
                 **source(self.charts, chart),
@@ -111,27 +122,28 @@ def crds_chart(
     parent: pulumi.Resource,
     keep: bool,
 ) -> helm.Chart:
-    """Istio's base chart, reduced to its custom resource definitions, which are the cluster's and outlive a mesh.
+    """Istio's base chart, reduced to its custom resource definitions.
 
-    So they carry no mesh's labels. Definitions that are there already, from Helm or an older version, are adopted, and
-    their fields are taken over from whoever set them: what the preview shows is what comes.
-    keep: leave them when the stack is destroyed.
+    The definitions belong to the cluster and outlive a mesh, so they have no mesh's labels. Existing definitions, from
+    Helm or an older version, are adopted with all of their fields, so the update matches the preview.
+    keep: keep them when the stack is destroyed.
     """
 
     def adopt(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
         if not keep:
-            # The chart's annotation helm.sh/resource-policy: keep makes the provider plug-in set this.
+            # The provider plug-in sets it for the chart's annotation helm.sh/resource-policy: keep.
             args.opts.retain_on_delete = None
         metadata: Any = args.props.get("metadata")
         if metadata is None:  # the chart itself
             return pulumi.ResourceTransformResult(args.props, args.opts)
-        # Without it another field manager's values are a conflict, found out only in the update.
+        # Without it another field manager's values are a conflict, which only the update reports.
         annotations = {**(metadata.get("annotations") or {}), PATCH_FORCE_ANNOTATION: "true"}
         properties = {**args.props, "metadata": {**metadata, "annotations": annotations}}
         return pulumi.ResourceTransformResult(properties, args.opts)
 
     options = cluster.options(parent, adopt=True)
     options.transforms = [adopt]
+    chart_errors.report_plainly()
     return helm.Chart(
         resource_name,
         helm.ChartArgs(name="istio-base", namespace="default", values=dict(values), **source(charts, "base")),
@@ -139,10 +151,10 @@ def crds_chart(
     )
 
 
-def source(charts: Charts, name: str) -> Source:
-    """Where one of Istio's charts (`base`, `istiod`, `gateway`) comes from.
+def source(charts: Charts, name: str) -> ChartLocation:
+    """The source of one of Istio's charts (`base`, `istiod`, `gateway`).
 
-    Raises: InvalidInputError if a local directory has no such charts or too old ones.
+    Raises: InvalidInputError if a local directory lacks the charts or has too old ones.
     """
     if directory := local_chart(charts, name):
         return {"chart": str(directory)}
@@ -160,7 +172,7 @@ def marked(
     *,
     await_ready: bool = True,
 ) -> dict[str, Any]:
-    """A rendered object with the labels added, and changed.
+    """A rendered object with the labels and the changes.
 
     await_ready: whether Pulumi waits for a Service's load balancer, see `service_wait`.
     """
@@ -182,4 +194,6 @@ def marked(
         if changes.pod_spec:
             template["spec"] = changes.pod_spec(template["spec"])
         result["spec"] = {**properties["spec"], "template": template}
+        if changes.deployment_annotations:
+            metadata["annotations"] = {**(metadata.get("annotations") or {}), **changes.deployment_annotations}
     return result

@@ -1,4 +1,4 @@
-"""Istio's charts in a local directory: where one of them is, and of which version they are."""
+"""Istio's charts in a local directory: paths and versions."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-import yaml
-
+from pulumi_hosted_mesh import yaml_text
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.charts import Charts, ChartSource
-from pulumi_hosted_mesh.spec.fields import chart_version
+from pulumi_hosted_mesh.spec.fields import CHART_VERSION, NEWEST_TESTED, OLDEST_CHART, chart_version
 
 SOURCE: Final = "Istio's charts"
+OLDER_CHARTS: Final = f"Use the charts of Istio {OLDEST_CHART[0]}.{OLDEST_CHART[1]} or later"
 UNRELEASED: Final = "1.0.0"
-"""The version of the charts in Istio's source tree, whatever their age; its releases write the real one."""
+"""The version of all charts in Istio's source tree; releases have the real one."""
 REMOTE_PROFILE: Final = Path("istiod/files/profile-remote.yaml")
 
 
 def local_chart(charts: ChartSource, name: str, start: Path = Path()) -> Path | None:
-    """Where one of Istio's charts (`base`, `istiod`, `gateway`) is; None if they come from a repository.
+    """The path of one of Istio's charts (`base`, `istiod`, `gateway`); None for charts of a repository.
 
-    start: where a relative path starts, by default the working directory, which is the program's in `pulumi up`.
-    Raises: InvalidInputError if the directory has no such charts or too old ones.
+    start: directory for a relative path, by default the working directory, in `pulumi up` the program's.
+    Raises: InvalidInputError if the directory lacks the charts or has too old ones.
     """
     if charts.path is None:
         return None
@@ -33,24 +33,37 @@ def local_chart(charts: ChartSource, name: str, start: Path = Path()) -> Path | 
         raise InvalidInputError([Problem("charts.path", rule, "Name a directory with Istio's charts")], SOURCE)
     if not (directory / REMOTE_PROFILE).is_file():
         rule = f"is too old: the istiod chart has no remote profile ({REMOTE_PROFILE})"
-        raise InvalidInputError([Problem("charts.path", rule, "Use the charts of Istio 1.31 or later")], SOURCE)
+        raise InvalidInputError([Problem("charts.path", rule, OLDER_CHARTS)], SOURCE)
     version = _version(directory / name / "Chart.yaml")
     if version != UNRELEASED:
         try:
             chart_version(version)
         except RuleBrokenError as broken:
-            fix = "Use the charts of Istio 1.31 or later"
+            fix = OLDER_CHARTS
             problem = Problem("charts.path", f"{name}/Chart.yaml: {broken.rule}", fix)
             raise InvalidInputError([problem], SOURCE) from None
     return directory / name
 
 
 def newest(charts: Iterable[Charts]) -> Charts:
-    """Those of the newest version; a release comes after what went before it, and Istio's source tree after all.
+    """The charts of the newest version. A release is newer than its pre-releases, and Istio's source tree is newest.
 
-    Two revisions of one mesh need one set of definitions, and an older set lacks what the newer istiod reads.
+    Two revisions of one mesh share one set of definitions, and an older set lacks kinds that the newer istiod reads.
     """
     return max(charts, key=_age)
+
+
+def untested(charts: Charts) -> str | None:
+    """A warning for charts of a newer minor version than the newest tested one; None for others."""
+    version = _version(_expanded(charts.path) / "istiod/Chart.yaml") if charts.path else charts.version
+    match = CHART_VERSION.fullmatch(version)
+    if match is None or (int(match[1]), int(match[2])) <= NEWEST_TESTED:
+        return None
+    newest_tested = ".".join(map(str, NEWEST_TESTED))
+    return (
+        f"Istio {version} is newer than {newest_tested}, the newest version that this library is tested with. "
+        "Read Istio's upgrade notes, and run it as a canary first: docs/upgrade.md"
+    )
 
 
 def _age(charts: Charts) -> tuple[bool, list[int], bool, str]:
@@ -64,9 +77,9 @@ def _expanded(path: str) -> Path:
 
 
 def _version(file: Path) -> str:
-    """The version that a Chart.yaml gives; empty if there is none to read."""
+    """The version in a Chart.yaml; empty if it cannot be read."""
     try:
-        chart = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        chart = yaml_text.load(file.read_text(encoding="utf-8"))
+    except (OSError, *yaml_text.UNPARSABLE):
         return ""
     return str(chart.get("version", "")) if isinstance(chart, Mapping) else ""

@@ -1,4 +1,4 @@
-"""Where Istio's Helm charts and images come from."""
+"""The source of Istio's Helm charts and images."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ ISTIO_REPOSITORY = "https://istio-release.storage.googleapis.com/charts"
 
 
 class ChartSource(Model):
-    """Where Istio's Helm charts (base, istiod, gateway) and images come from."""
+    """The source of Istio's Helm charts (base, istiod, gateway) and images."""
 
     repository: ChartRepository = ISTIO_REPOSITORY
-    """Helm repository, https:// or oci://, without user and password: it is stored and shown in plain text."""
+    """Helm repository, https:// or oci://. State and previews show it in plain text: give no user and password."""
     path: FilePath | None = None
-    """A local directory with the charts as subdirectories `base`, `istiod` and `gateway`; instead of a repository."""
+    """Local directory with the charts as subdirectories `base`, `istiod` and `gateway`; replaces the repository."""
     hub: ImageHub | None = None
-    """Registry and folder of the images; by default the charts' own."""
+    """Registry and folder of the images; by default the charts' values."""
     tag: ImageTag | None = None
-    """Tag of the images; by default the charts' own."""
+    """Tag of the images; by default the charts' values."""
 
 
 class Charts(ChartSource):
@@ -28,5 +28,5 @@ class Charts(ChartSource):
 
     @classmethod
     def at(cls, source: ChartSource, version: str) -> Charts:
-        """A version's charts from somewhere else."""
+        """The charts of a version, from the given source."""
         return cls(**{**source.model_dump(), "version": version})

@@ -1,4 +1,4 @@
-"""Which program an image stands for: the whole table. Everything else about a container comes from its Pod."""
+"""The programs of images: the whole table. All other settings of a container come from its Pod."""
 
 import functools
 import sys
@@ -7,21 +7,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
+_AGENTS = Path(__file__).parents[3] / "agents"
+# Of the environment that runs this. Not `sysconfig`: the launcher starts without `site`, which would find it.
+_PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
+_PACKAGES = Path(sys.executable).parents[1] / "lib" / _PYTHON / "site-packages"
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class UnknownImageError(ValueError):
-    """No program here stands for the image; the text names it and the known ones."""
+    """No program here stands for the image; the text names it and the supported ones."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """What the real image's configuration says, as far as it matters to a process.
+    """The part of the real image's configuration that matters to a process.
 
     user: of the image's USER, and its group. tools: path in the container -> name in the tool directory (data files of
-    the real image too). sources: path in the container -> file of this package. python: needs this machine's
-    interpreter, which then comes first in the entrypoint. interpreter: path in the container at which the image has it
-    under its own name, for a Pod's own command.
+    the real image too). sources: path in the container -> file or folder of this machine. python: needs this machine's
+    interpreter, which then comes first in the entrypoint. interpreter: the image's own path of the interpreter, for a
+    Pod's own command.
     """
 
     entrypoint: str
@@ -34,8 +38,27 @@ class Image:
 
 
 def _of_tool(path: str, *, user: int = 0) -> Image:
-    """An image with one program, which is the tool of that name."""
+    """An image with one program, the tool of that name."""
     return Image(path, user, tools={path: Path(path).name})
+
+
+# Packages of agents with an image, of the same versions as this environment's.
+_GRPC: Mapping[str, Path] = {
+    f"/opt/packages/{name}": _PACKAGES / name
+    for name in ("grpc", "google/protobuf", "google/_upb", "typing_extensions.py")
+}
+
+
+def _of_agent(name: str) -> Image:
+    """An agent's image with gRPC."""
+    return Image(
+        "/usr/local/bin/python3",
+        65532,
+        sources={f"/opt/hosted-mesh/{name}": _AGENTS / name, **_GRPC},
+        python=True,
+        interpreter="/usr/local/bin/python3",
+        environment={"PATH": _DEFAULT_PATH, "PYTHONPATH": "/opt/packages"},
+    )
 
 
 # Files and users as in Istio's own image recipes (pilot/docker/Dockerfile.pilot, Dockerfile.proxyv2); of
@@ -51,13 +74,61 @@ IMAGES: Mapping[str, Image] = {
             "/var/lib/istio/envoy/envoy_bootstrap_tmpl.json": "envoy_bootstrap.json",
         },
     ),
+    # An earlier version by its tag, for the tests of upgrades.
+    "pilot:1.30-dev": Image(
+        "/usr/local/bin/pilot-discovery", 1337, tools={"/usr/local/bin/pilot-discovery": "pilot-discovery-1.30"}
+    ),
+    "proxyv2:1.30-dev": Image(
+        "/usr/local/bin/pilot-agent",
+        tools={
+            "/usr/local/bin/pilot-agent": "pilot-agent-1.30",
+            "/usr/local/bin/envoy": "envoy",
+            "/usr/local/bin/nft": "nft",
+            "/var/lib/istio/envoy/envoy_bootstrap_tmpl.json": "envoy_bootstrap-1.30.json",
+        },
+    ),
+    "envoy": _of_tool("/usr/local/bin/envoy", user=101),
+    # OLM's own image has them all in /bin, which is this machine's.
+    "olm": _of_tool("/usr/local/bin/olm", user=65532),
+    "catalog-operator": _of_tool("/usr/local/bin/catalog-operator", user=65532),
+    "packageserver": _of_tool("/usr/local/bin/packageserver", user=65532),
+    "opm": _of_tool("/usr/local/bin/opm", user=1001),
+    # konnectivity's own images have them in /.
+    "proxy-server": _of_tool("/usr/local/bin/proxy-server", user=65532),
+    "proxy-agent": _of_tool("/usr/local/bin/proxy-agent", user=65532),
+    # Its server alone: the page is a placeholder, without which it does not start. By its tag, with the real page.
+    "kiali": Image(
+        "/opt/kiali/kiali",
+        1000,
+        tools={"/opt/kiali/kiali": "kiali"},
+        sources={"/opt/kiali/console": PROGRAMS / "kiali_console"},
+    ),
+    "kiali:page": Image(
+        "/opt/kiali/kiali", 1000, tools={"/opt/kiali/kiali": "kiali", "/opt/kiali/console": "kiali-page"}
+    ),
     "external-dns": _of_tool("/ko-app/external-dns", user=65532),
     "coredns": _of_tool("/coredns"),
     "etcd": _of_tool("/usr/local/bin/etcd"),
     "knot": _of_tool("/usr/local/bin/knotd"),
+    # Its own image has it in /bin, which is this machine's here.
+    "prometheus": _of_tool("/usr/local/bin/prometheus", user=65534),
     "python": Image("/usr/local/bin/python3", python=True, interpreter="/usr/local/bin/python3"),
+    # agents/metrics_collector/Dockerfile, agents/debug_proxy/Dockerfile.
+    "metrics-collector": _of_agent("metrics_collector"),
+    "debug-proxy": _of_agent("debug_proxy"),
     "sample": Image(
         "/opt/sample/sample.py", 65532, sources={"/opt/sample/sample.py": PROGRAMS / "sample.py"}, python=True
+    ),
+    # A user's catalog, for the tests of hosted operators. OLM's Pods of catalogs run grpc_health_probe as a probe.
+    "users-catalog": Image(
+        "/opt/catalog/serve.py",
+        1001,
+        tools={f"/usr/local/bin/{name}": name for name in ("opm", "grpc_health_probe")},
+        sources={
+            "/opt/catalog/serve.py": PROGRAMS / "users_catalog/serve.py",
+            "/configs": PROGRAMS / "users_catalog/configs",
+        },
+        python=True,
     ),
 }
 
@@ -68,30 +139,31 @@ def repository(reference: str) -> str:
 
 
 def find(reference: str) -> Image:
-    """The image that ``reference`` means. Raises UnknownImageError."""
-    image = IMAGES.get(repository(reference))
+    """The image of ``reference``. Raises UnknownImageError."""
+    tagged = reference.split("@", 1)[0].rsplit("/", 1)[-1]
+    image = IMAGES.get(tagged) or IMAGES.get(repository(reference))
     if image is None:
-        known = ", ".join(sorted(IMAGES))
+        known = ", ".join(sorted({name.partition(":")[0] for name in IMAGES}))
         raise UnknownImageError(
-            f'no program here stands for image "{reference}"; known image names: {known}. '
-            "This node runs programs, not containers: it pulls nothing"
+            f'no program here stands for image "{reference}"; supported image names: {known}. '
+            "This node runs programs, not containers: it pulls no images"
         )
     return image
 
 
 @dataclass(frozen=True)
 class Files:
-    """bound: path in the container -> path on this machine. linked: path in the container -> what it is a link to."""
+    """bound: path in the container -> path on this machine. linked: path in the container -> the link's target."""
 
     bound: Mapping[str, str]
     linked: Mapping[str, str]
 
 
 def files(image: Image, bin_dir: Path) -> Files:
-    """Where all of the image's files come from. Raises FileNotFoundError for a tool that is missing.
+    """The sources of all files of the image. Raises FileNotFoundError for a missing tool.
 
-    A tool that the toolchain unpacked from a system package (nft) is a script that finds its libraries in ``system``
-    beside its own directory, so its whole cache entry is bound where it is, and the tool is a link to it.
+    A tool out of a system package (nft) is a script that finds its libraries in ``system`` beside its own directory. So
+    its whole cache entry is bound at its own path, and the tool is a link to it.
     """
     bound = {path: str(source) for path, source in image.sources.items()}
     linked = {image.interpreter: interpreter()} if image.interpreter else {}
@@ -107,7 +179,7 @@ def files(image: Image, bin_dir: Path) -> Files:
 
 
 def image_id(image: Image, bin_dir: Path) -> str:
-    """Says honestly what runs: ``sandbox-process:<program>@sha256:<of the program's file>``."""
+    """The image id, which shows the real content: ``sandbox-process:<program>@sha256:<of the program's file>``."""
     main = image.entrypoint
     if main == image.interpreter:
         path = Path(interpreter())
@@ -117,7 +189,7 @@ def image_id(image: Image, bin_dir: Path) -> str:
 
 
 def interpreter() -> str:
-    """This machine's, which runs images' scripts."""
+    """This machine's interpreter, which runs images' scripts."""
     return str(Path(sys.executable).resolve())
 
 

@@ -13,7 +13,7 @@ from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values
 from pulumi_hosted_mesh.control_plane.manifests import with_revocation_list
 from pulumi_hosted_mesh.data_plane.values import remote_values
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.reserved import CHARTS_ENVIRONMENT, ISTIODS_VALUES
 
@@ -42,7 +42,7 @@ def rendered(values: dict[str, Any], tools: Tools, directory: Path) -> dict[tupl
 
 def istiod_of(mesh_document: dict[str, Any]) -> dict[str, Any]:
     """The values of a document's one istiod."""
-    mesh = read(Mesh, mesh_document)
+    mesh = read_document(Mesh, mesh_document)
     return istiod_values(mesh, mesh.revisions[0])
 
 
@@ -93,6 +93,25 @@ def test_typed_settings_are_where_kubernetes_looks_for_them(tools: Tools, tmp_pa
     assert (scaler["minReplicas"], scaler["maxReplicas"]) == (2, 5)
 
 
+def test_a_profile_sets_what_the_document_leaves_open(tools: Tools, tmp_path: Path) -> None:
+    """And no object more: some of Istio's profiles have objects for the data plane's side."""
+    found = {}
+    for profile in ("default", "demo", "preview"):
+        objects = rendered(istiod_of(document({"revisions.0.profile": profile})), tools, tmp_path)
+        (container,) = objects["Deployment", "istiod"]["spec"]["template"]["spec"]["containers"]
+        environment = {one["name"]: one.get("value") for one in container["env"]}
+        config = yaml.safe_load(objects["ConfigMap", "istio"]["data"]["mesh"])
+        capture = config["defaultConfig"]["proxyMetadata"].get("ISTIO_META_DNS_CAPTURE")
+        request = container["resources"]["requests"]["cpu"]
+        found[profile] = (environment["PILOT_TRACE_SAMPLING"], request, capture, sorted(objects))
+    names = found["default"][3]
+    assert found == {
+        "default": ("1", "250m", None, names),
+        "demo": ("100", "10m", None, names),
+        "preview": ("1", "250m", "true", names),
+    }
+
+
 def test_injected_pods_mount_the_root_certificate_that_istiod_writes(tools: Tools, tmp_path: Path) -> None:
     objects = rendered(istiod_of(document()), tools, tmp_path)
     assert "istio-ca-root-cert-demo" in objects["ConfigMap", "istio-sidecar-injector"]["data"]["values"]
@@ -104,7 +123,7 @@ def test_injected_pods_mount_the_root_certificate_that_istiod_writes(tools: Tool
 def test_the_data_planes_chart_starts_nothing(tools: Tools, tmp_path: Path) -> None:
     async def objects() -> set[tuple[str, str]]:
         """In an event loop, for the endpoint holds an Output."""
-        mesh = read(Mesh, document())
+        mesh = read_document(Mesh, document())
         endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], mesh.memberships[0], CERTIFICATE)
         return set(rendered(remote_values(endpoint, mesh.memberships[0]), tools, tmp_path))
 
@@ -113,7 +132,7 @@ def test_the_data_planes_chart_starts_nothing(tools: Tools, tmp_path: Path) -> N
 
 def test_the_chart_hands_no_name_of_a_revocation_list_to_its_injection(tools: Tools, tmp_path: Path) -> None:
     """Why the library adds one to the rendered ConfigMap: its template reads it, and mounts nothing by another name."""
-    mesh = read(Mesh, document({"trust": {"management": "brought"}}))
+    mesh = read_document(Mesh, document({"trust": {"management": "brought"}}))
     config_map = rendered(istiod_of(document()), tools, tmp_path)["ConfigMap", "istio-sidecar-injector"]
     asked = 'name: {{ .Values.pilot.crlConfigMapName | default "istio-ca-crl" }}'
     assert asked in config_map["data"]["config"]

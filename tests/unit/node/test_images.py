@@ -15,6 +15,7 @@ from sandbox.node.runtime import images
         ("localhost:5000/pilot", "pilot"),
         ("localhost:5000/a/pilot:1.31-distroless@sha256:0123", "pilot"),
         ("hosted-mesh/sample:1", "sample"),
+        ("docker.io/istio/pilot:1.31-dev", "pilot"),
     ],
 )
 def test_the_last_segment_names_the_image(reference: str, name: str) -> None:
@@ -22,11 +23,19 @@ def test_the_last_segment_names_the_image(reference: str, name: str) -> None:
     assert images.find(reference) is images.IMAGES[name]
 
 
+@pytest.mark.parametrize("name", ["pilot", "proxyv2"])
+def test_an_earlier_version_of_istio_has_programs_of_its_own(name: str) -> None:
+    earlier, present = (images.find(f"localhost:5000/istio/{name}:{tag}-dev@sha256:0123") for tag in ("1.30", "1.31"))
+    assert earlier is images.IMAGES[f"{name}:1.30-dev"]
+    assert present is images.IMAGES[name]
+    assert earlier.entrypoint == present.entrypoint
+    assert set(earlier.tools) == set(present.tools)
+    assert earlier.tools[earlier.entrypoint] == f"{present.tools[present.entrypoint]}-1.30"
+
+
 def test_an_unknown_image_is_named_with_the_known_ones() -> None:
-    with pytest.raises(
-        images.UnknownImageError,
-        match=r'"docker\.io/library/nginx:1".*coredns, etcd, external-dns, knot, pilot, proxyv2, python, sample',
-    ):
+    known = "catalog-operator, coredns, .*pilot, .*proxyv2, python, sample"
+    with pytest.raises(images.UnknownImageError, match=rf'"docker\.io/library/nginx:1".*{known}'):
         images.find("docker.io/library/nginx:1")
 
 
