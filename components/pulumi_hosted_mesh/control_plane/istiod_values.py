@@ -1,22 +1,23 @@
-"""Helm values of the istiod chart on the control plane. Pure and plain: no unknown, so previews show each object."""
+"""Helm values of the istiod chart on the control plane. Pure, without Outputs, so previews show each object."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pulumi_hosted_mesh.charts.merge import merged
+from pulumi_hosted_mesh.charts.pods import requests_and_limits
 from pulumi_hosted_mesh.charts.spread import over_nodes
 from pulumi_hosted_mesh.control_plane.manifests import istiod_selector
+from pulumi_hosted_mesh.control_plane.pushed_metrics import pushed_metrics
 from pulumi_hosted_mesh.spec import features
-from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
+from pulumi_hosted_mesh.spec.issuer_ranges import blocked_ranges
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.networks import CrossNetwork
 from pulumi_hosted_mesh.spec.proxies import Proxies
-from pulumi_hosted_mesh.spec.reserved import DEFAULTS, JOINED, LISTS, SPLITS_ARGUMENTS
-from pulumi_hosted_mesh.spec.revision import Revision
+from pulumi_hosted_mesh.spec.reserved import BLOCKED_FOR_ISSUERS, DEFAULTS, JOINED, LISTS, SPLITS_ARGUMENTS
+from pulumi_hosted_mesh.spec.revision import Profile, Revision
 from pulumi_hosted_mesh.vocabulary import (
     REMOTE_CLUSTERS_SECRET,
-    XDS_PORT,
     chart_revision,
     revocation_list_config_map,
     root_certificate_config_map,
@@ -27,12 +28,23 @@ REMOTE_CLUSTERS = "/var/run/secrets/hosted-mesh/remote-clusters"
 
 
 def istiod_values(mesh: Mesh, revision: Revision) -> dict[str, Any]:
-    """The values: the document's own (`chartValues`) with those that the split depends on; lists of both are joined.
+    """The values: the document's `chartValues` with those that the library sets; lists of both are joined.
 
-    Nothing of the document's is overridden: what would be is refused when it is read (`spec.reserved`).
+    No value of the document is overridden, because validation rejects such a value (`spec.reserved`).
     """
     values = merged(required_values(mesh, revision), typed_values(revision))
-    return merged(revision.chart_values, values, joined=LISTS)
+    if mesh.control_plane.priority is not None:
+        values["global"]["priorityClassName"] = mesh.priority_class
+    return merged(merged(given_defaults(mesh), revision.chart_values), values, joined=LISTS)
+
+
+def given_defaults(mesh: Mesh) -> dict[str, Any]:
+    """Values that the document may replace: the namespace enforces Pod Security `restricted`, which requires a profile.
+
+    With a tenant, the data plane's namespace has another name than istiod's.
+    """
+    root = {"meshConfig": {"rootNamespace": mesh.namespace}} if mesh.tenant else {}
+    return {"seccompProfile": {"type": "RuntimeDefault"}, **root}
 
 
 def typed_values(revision: Revision) -> dict[str, Any]:
@@ -40,16 +52,15 @@ def typed_values(revision: Revision) -> dict[str, Any]:
     istiod = revision.istiod
     values: dict[str, Any] = {
         "autoscaleEnabled": istiod.autoscaling is not None,
-        "resources": {
-            "requests": {"cpu": istiod.resources.cpu_request, "memory": istiod.resources.memory_request},
-            "limits": {"cpu": istiod.resources.cpu_limit, "memory": istiod.resources.memory_limit},
-        },
+        "resources": requests_and_limits(istiod.resources),
         "nodeSelector": dict(istiod.scheduling.node_selector),
         "tolerations": [one.model_dump(exclude_none=True) for one in istiod.scheduling.tolerations],
         "affinity": dict(istiod.scheduling.affinity),
         "meshConfig": mesh_config(revision.proxies),
         "global": {"logging": {"level": istiod.log_level}, "proxy": proxy_values(revision.proxies)},
     }
+    if revision.profile is not Profile.DEFAULT:
+        values["profile"] = revision.profile.value
     if istiod.autoscaling:
         values["autoscaleMin"], values["autoscaleMax"] = istiod.replicas, istiod.autoscaling.max_replicas
         values["cpu"] = {"targetAverageUtilization": istiod.autoscaling.cpu_utilization}
@@ -76,11 +87,11 @@ def mesh_config(proxies: Proxies) -> dict[str, Any]:
     if log := proxies.access_log:
         config |= {"accessLogFile": log.file, "accessLogEncoding": log.encoding.value}
         config |= {"accessLogFormat": log.format} if log.format else {}
-    return config
+    return merged(config, pushed_metrics(proxies.metrics)) if proxies.metrics else config
 
 
 def proxy_values(proxies: Proxies) -> dict[str, Any]:
-    """`global.proxy`: the resources that the document gives for sidecars."""
+    """`global.proxy`: the sidecars' resources in the document."""
     sizes = proxies.resources
     resources = {
         "requests": {"cpu": sizes.cpu_request, "memory": sizes.memory_request},
@@ -91,27 +102,27 @@ def proxy_values(proxies: Proxies) -> dict[str, Any]:
 
 
 def required_values(mesh: Mesh, revision: Revision) -> dict[str, Any]:
-    """The values that make istiod an external one, with no more reach than it needs."""
+    """The values for an external istiod with the least rights."""
     return {
         "revision": chart_revision(revision.name),
-        # Where the chart has other defaults for a remote profile; so nothing in the document's values can choose that.
+        # The chart's switch for the remote profile: set here, the document's values cannot turn it on.
         "istiodRemote": {"enabled": False},
         "configMap": True,
         "extraContainerArgs": list(SPLITS_ARGUMENTS),
         "env": {
             **DEFAULTS,
             **revision.istiod.environment,
-            **joined_environment(revision),
+            **joined_environment(mesh, revision),
             **environment(mesh, revision),
         },
         **read_from_files(mesh, revision),
         "meshConfig": {
             "trustDomain": mesh.domain,
-            # The Ingress controller would need to write status on the data plane.
+            # The Ingress controller requires the right to write status on the data plane.
             "ingressControllerMode": "OFF",
             "defaultConfig": {
-                "discoveryAddress": f"{revision.host}:{XDS_PORT}",
-                "proxyMetadata": {"SECRET_TTL": _lifetime(mesh)},
+                "discoveryAddress": f"{revision.host}:{revision.exposure.address.xds_port}",
+                "proxyMetadata": {"SECRET_TTL": lifetime(mesh)},
             },
         },
         "global": required_global(mesh, revision),
@@ -119,14 +130,14 @@ def required_values(mesh: Mesh, revision: Revision) -> dict[str, Any]:
 
 
 def read_from_files(mesh: Mesh, revision: Revision) -> dict[str, Any]:
-    """Volumes of istiod's Pods, and where they are mounted: what it reads from this cluster and from no other."""
+    """Volumes of istiod's Pods and their mounts: configuration that istiod reads from this cluster only."""
     remote: dict[str, Any] = {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
     if len(mesh.memberships) > 1:
         remote = {"secret": {"secretName": REMOTE_CLUSTERS_SECRET}}
     return {
         "volumes": [
-            # Mesh config and injection templates are read from files, so from this cluster: with no file istiod would
-            # look for ConfigMaps on the data plane, where its user could change them (pilot/pkg/bootstrap/mesh.go).
+            # istiod reads mesh config and injection templates from files, so from this cluster. Without the files it
+            # reads ConfigMaps of the data plane, which its user can change (pilot/pkg/bootstrap/mesh.go).
             {"name": "mesh-config", "configMap": {"name": suffixed("istio", revision.name)}},
             {"name": "injection-config", "configMap": {"name": suffixed("istio-sidecar-injector", revision.name)}},
             {"name": "remote-clusters", **remote},
@@ -140,62 +151,62 @@ def read_from_files(mesh: Mesh, revision: Revision) -> dict[str, Any]:
 
 
 def required_global(mesh: Mesh, revision: Revision) -> dict[str, Any]:
-    """`global`: who istiod is to proxies of the first membership, and what it keeps its hands off here."""
+    """`global`: istiod's names for proxies of the first membership, and the chart's parts that are off here."""
     first = mesh.memberships[0]
     return {
-        "istioNamespace": mesh.namespace,
+        "istioNamespace": mesh.control_plane_namespace,
         "externalIstiod": True,
         "omitSidecarInjectorConfigMap": False,
-        # Webhook configurations and cluster-wide roles belong to the data plane; here they would act on the Pods of the
-        # control plane's own cluster.
+        # Webhook configurations and cluster-wide roles belong to the data plane; here they would affect the control
+        # plane's own cluster.
         "operatorManageWebhooks": True,
         "configValidation": False,
         "enableReaderRBAC": False,
         "resourceScope": "namespace",
-        "caAddress": f"{revision.host}:{XDS_PORT}",
+        "caAddress": f"{revision.host}:{revision.exposure.address.xds_port}",
         "meshID": mesh.name,
         "network": mesh.network(first),
         "multiCluster": {"clusterName": mesh.cluster_id(first)},
-        # istiod writes it and injected Pods mount it by this name. Two meshes in one cluster would overwrite each
-        # other's under Istio's own.
+        # istiod writes it, and injected Pods mount it, by this name. Under Istio's default name two meshes in one
+        # cluster would overwrite each other's.
         "trustBundleName": root_certificate_config_map(mesh.name),
         "proxy": {"clusterDomain": first.cluster_domain},
     }
 
 
 def environment(mesh: Mesh, revision: Revision) -> dict[str, str]:
-    """istiod's environment; what is off would need a right on the data plane (see also `spec.features`)."""
-    exposure = revision.exposure
-    hosts = [revision.host]
-    if isinstance(exposure, LoadBalancerExposure) and exposure.webhooks:
-        hosts.append(exposure.webhooks.host)
+    """istiod's environment; parts that are off would require rights on the data plane (see also `spec.features`)."""
+    hosts = (revision.host, revision.exposure.address.webhook_host)
     return {
-        "ISTIOD_CUSTOM_HOST": ",".join(hosts),
+        "ISTIOD_CUSTOM_HOST": ",".join(filter(None, hosts)),
         "PILOT_MAX_REQUESTS_PER_SECOND": str(revision.istiod.requests_per_second),
-        "DEFAULT_WORKLOAD_CERT_TTL": _lifetime(mesh),
-        "MAX_WORKLOAD_CERT_TTL": _lifetime(mesh),
-        # The CA bundle in the webhooks is static, so there is nothing to patch; empty names switch the patchers off.
+        "DEFAULT_WORKLOAD_CERT_TTL": lifetime(mesh),
+        "MAX_WORKLOAD_CERT_TTL": lifetime(mesh),
+        # The webhooks have a static CA bundle, so istiod has nothing to patch; empty names turn its patchers off.
         "INJECTION_WEBHOOK_CONFIG_NAME": "",
         "VALIDATION_WEBHOOK_CONFIG_NAME": "",
-        # Two meshes in one cluster would overwrite each other's under Istio's own name.
+        # Under Istio's default name two meshes in one cluster would overwrite each other's.
         "PILOT_CRL_CONFIGMAP": revocation_list_config_map(mesh.name),
         # Kubeconfigs of further clusters come from files of this cluster, not from Secrets on the data plane.
         "PILOT_MULTICLUSTER_KUBECONFIG_PATH": REMOTE_CLUSTERS,
         "PILOT_ENABLE_REMOTE_CREDENTIALS_CONTROLLER": "false",
-        # A Service of the data plane may name any host as its load balancer's, which istiod looks up in the control
-        # plane's DNS and tells proxies (pilot/pkg/model/network.go): only where the networks have such gateways.
+        # A Service of the data plane may set any host as its load balancer's. istiod resolves it by the control plane's
+        # DNS and sends proxies the result (pilot/pkg/model/network.go): on only for networks with gateways.
         "RESOLVE_HOSTNAME_GATEWAYS": str(mesh.cross_network is CrossNetwork.GATEWAYS).lower(),
-        # Never read, or write, a CA key on the data plane.
+        # Turns off reading and writing of a CA key on the data plane.
         "USE_REMOTE_CERTS": "false",
         **features.environment(revision.features),
     }
 
 
-def joined_environment(revision: Revision) -> dict[str, str]:
-    """Variables of which the library has a part and the document may have another."""
+def joined_environment(mesh: Mesh, revision: Revision) -> dict[str, str]:
+    """Variables that join the library's value and the document's."""
+    blocked = ",".join(blocked_ranges(mesh.control_plane.network_policy.issuer_ranges))
+    own = {**JOINED, BLOCKED_FOR_ISSUERS: blocked}
     given = revision.istiod.environment
-    return {name: ",".join(filter(None, (own, given.get(name)))) for name, own in JOINED.items()}
+    return {name: ",".join(filter(None, (value, given.get(name)))) for name, value in own.items()}
 
 
-def _lifetime(mesh: Mesh) -> str:
+def lifetime(mesh: Mesh) -> str:
+    """Lifetime of workloads' certificates, as istiod reads it."""
     return f"{mesh.trust.workload_lifetime_hours}h"

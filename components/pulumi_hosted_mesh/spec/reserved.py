@@ -1,4 +1,4 @@
-"""What the split and Istio's chart set themselves, and a document may not set again: each is refused by name."""
+"""Variables and values that the library or Istio's chart sets. A document that sets one of them is rejected."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pydantic import AfterValidator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.features import Features, environment
+from pulumi_hosted_mesh.spec.issuer_ranges import blocked_ranges
 from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
 from pulumi_hosted_mesh.vocabulary import NETWORK_LABEL
 
@@ -31,7 +32,7 @@ CHARTS_ENVIRONMENT: Final = frozenset(
         "SERVICE_ACCOUNT",
     }
 )
-"""What Istio's chart sets in istiod's environment. It would add a name a second time, and API servers refuse that."""
+"""Variables of istiod that Istio's chart sets. It would add a second entry of one name, which API servers reject."""
 SPLITS_ENVIRONMENT: Final = frozenset(
     {
         "DEFAULT_WORKLOAD_CERT_TTL",
@@ -48,24 +49,25 @@ SPLITS_ENVIRONMENT: Final = frozenset(
         *environment(Features()),
     }
 )
-"""What this library sets there, see `istiod_values.environment`."""
+"""Variables of istiod that this library sets, see `istiod_values.environment`."""
+BLOCKED_FOR_ISSUERS: Final = "BLOCKED_CIDRS_IN_JWKS_URIS"
 JOINED: Final[Mapping[str, str]] = {
-    # istiod fetches token issuers' keys (JWKS) wherever a RequestAuthentication of the user's says, and sends the
-    # user's proxies what came back: pilot/pkg/model/jwks_resolver.go. No NetworkPolicy covers its own loopback, and
-    # 0.0.0.0 is another name of that; link-local is where clouds have their metadata.
-    "BLOCKED_CIDRS_IN_JWKS_URIS": "0.0.0.0/8,127.0.0.0/8,169.254.0.0/16,::/128,::1/128,fe80::/10",
+    # In the document, `networkPolicy.issuerRanges` admits private ones.
+    BLOCKED_FOR_ISSUERS: ",".join(blocked_ranges(())),
 }
-"""Variables with a part of this library's, to which the document's is added, after a comma."""
+"""Variables with a value of this library. The document's value is appended after a comma."""
 SCOPE: Final = "PILOT_SCOPE_GATEWAY_TO_NAMESPACE"
-"""Whether a Gateway selects Pods of its own namespace alone."""
+"""Limits a Gateway to Pods of its own namespace."""
 DEFAULTS: Final[Mapping[str, str]] = {
-    # Without it whoever may write Gateways in some namespace opens servers at every gateway's Pods, by their labels:
-    # the port that a federation's peers call then passes on what nobody exports (AUTO_PASSTHROUGH), leads an exported
-    # host elsewhere, or takes no more configuration (PushContext.mergeGateways in pilot/pkg/model/push_context.go).
+    # Without it a user with the right to write Gateways in one namespace can open servers on all gateways' Pods, by
+    # their labels. On the port for a federation's peers such a server can expose Services without export
+    # (AUTO_PASSTHROUGH), redirect an exported host, or block further configuration (PushContext.mergeGateways in
+    # pilot/pkg/model/push_context.go).
     SCOPE: "true",
 }
-"""Variables that the library sets unless the document does."""
+"""Variables that the library sets by default; the document may override them."""
 TYPED: Final[Mapping[str, str]] = {
+    "profile": "profile",
     "replicaCount": "istiod.replicas",
     "autoscaleEnabled": "istiod.autoscaling",
     "autoscaleMin": "istiod.replicas",
@@ -80,6 +82,7 @@ TYPED: Final[Mapping[str, str]] = {
     "meshConfig.accessLogEncoding": "proxies.accessLog.encoding",
     "meshConfig.accessLogFormat": "proxies.accessLog.format",
     "meshConfig.outboundTrafficPolicy": "proxies.outboundTraffic",
+    "meshConfig.defaultConfig.envoyMetricsService": "proxies.metrics",
     "meshConfig.defaultConfig.proxyMetadata.SECRET_TTL": "trust.workloadLifetimeHours",
     f"meshConfig.defaultConfig.proxyMetadata.{NETWORK_VIEW}": "crossNetwork",
     "meshConfig.defaultConfig.holdApplicationUntilProxyStarts": "proxies.holdApplication",
@@ -124,20 +127,20 @@ OF_THE_SPLIT: Final = frozenset(
         "meshConfig.defaultConfig.discoveryAddress",
     }
 )
-"""Values of the istiod chart that the split decides."""
+"""Values of the istiod chart that the library sets."""
 MERGED: Final[Mapping[str, str]] = {
-    "pilot": "Write what is in it without that prefix",
-    "defaults": "Write what is in it without that prefix",
+    "pilot": "Write its content without that prefix",
+    "defaults": "Write its content without that prefix",
     "_internal_defaults_do_not_set": "Leave it out",
 }
-"""What Istio's charts merge into all other values, over the split's own, and what to do instead."""
+"""Values that Istio's charts merge over all others, also over the library's, each with its fix."""
 SPLITS_ARGUMENTS: Final = ("--grpcAddr=", "--tls-min-version=1.3", "--profile=false")
-"""Flags that the split gives istiod. Port 15010 is xDS without authentication; an empty address does not open it. With
-the feature gatewayCertificates istiod's profiler would answer the data plane's administrator, among its debug pages."""
+"""istiod's flags that the library sets. The empty address closes port 15010, xDS without authentication. With the
+feature gatewayCertificates, istiod's debug pages would serve its profiler to the data plane's administrator."""
 OF_THE_REMOTE_SPLIT: Final = frozenset(
     {"revision", "global.meshID", "global.network", "global.multiCluster.clusterName"}
 )
-"""The same, where there is no istiod: they are facts of the control plane."""
+"""Further values that the library sets on a data plane: they are facts of the control plane."""
 TYPED_OF_GATEWAYS: Final[Mapping[str, str]] = {
     "name": "name",
     "replicaCount": "replicas",
@@ -152,16 +155,16 @@ TYPED_OF_GATEWAYS: Final[Mapping[str, str]] = {
     "affinity": "scheduling.affinity",
     "priorityClassName": "scheduling.priorityClass",
     "imagePullSecrets": "imagePullSecrets",
-    # It would give the network's label a second time; port 15443 is all that it takes.
+    # It would set the network's label a second time. A port 15443 has the same effect.
     "networkGateway": "service.ports",
 }
 """Values of the gateway chart that are typed fields of the document."""
 MESH_NETWORKS: Final = "global.meshNetworks"
 """Value of the istiod chart that contradicts `crossNetwork: none`."""
 OF_GATEWAYS: Final = frozenset({"revision", "rbac", "rbac.enabled", f"labels.{NETWORK_LABEL}"})
-"""Values of the gateway chart that the split decides."""
+"""Values of the gateway chart that the library sets."""
 LISTS: Final = frozenset({"volumes", "volumeMounts", "extraContainerArgs", "envVarFrom", "topologySpreadConstraints"})
-"""Values of the istiod chart where the document's and the split's are joined."""
+"""Values of the istiod chart that join the document's list and the library's."""
 _AT_THE_TOP: Final = """
     affinity autoscaleBehavior autoscaleEnabled autoscaleMax autoscaleMin base cni configMap cpu
     deploymentAnnotations deploymentLabels env envVarFrom experimental extraContainerArgs gatewayClasses
@@ -173,19 +176,19 @@ _AT_THE_TOP: Final = """
     trustedZtunnelNamespace variant volumeMounts volumes
 """
 ISTIODS_VALUES: Final = frozenset(_AT_THE_TOP.split())
-"""What the istiod chart has at the top. Helm ignores what is spelt almost so without a word. Of a newer chart what is
-unlike all of them passes. The gateway chart has a schema of its own."""
+"""Top-level values of the istiod chart. Helm silently ignores a misspelt one, so near misses are rejected. Other names
+pass, because a newer chart may have them. The gateway chart has its own schema."""
 
 
 def unreserved(name: str) -> str:
-    """The name of an environment variable of the document's own. Raises RuleBrokenError."""
+    """The name of an environment variable that the document may set. Raises RuleBrokenError."""
     if name in CHARTS_ENVIRONMENT or name in SPLITS_ENVIRONMENT:
-        raise RuleBrokenError("is set already, by Istio's chart or for the split", "Leave it out")
+        raise RuleBrokenError("is set by Istio's chart or by this library", "Leave it out")
     return name
 
 
 def paths_of(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Each path in nested values, `global` and `global.hub`, with what is there."""
+    """Each path in nested values, such as `global` and `global.hub`, with its value."""
     for key, value in values.items():
         path = f"{prefix}{key}"
         yield path, value
@@ -194,7 +197,7 @@ def paths_of(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 
 def value_at(values: Mapping[str, Any], path: str) -> object:
-    """What is at a path in nested values, `global.hub`; None where nothing is."""
+    """The value at a path in nested values, such as `global.hub`; None if there is none."""
     return dict(paths_of(values)).get(path)
 
 
@@ -204,56 +207,56 @@ def _flag(argument: object) -> str:
 
 
 def free_values(values: dict[str, object]) -> dict[str, object]:
-    """Values for the istiod chart that nothing overrides. Raises RuleBrokenError for the first that would be."""
+    """Values for the istiod chart. Raises RuleBrokenError for the first that the library or the chart overrides."""
     _refuse_misspelt(values)
     _refuse_reserved(values, {path: f"the field {field}" for path, field in TYPED.items()}, OF_THE_SPLIT)
     arguments = values.get("extraContainerArgs")
     for name in map(_flag, arguments if isinstance(arguments, list) else ()):
         if name in map(_flag, SPLITS_ARGUMENTS):
-            raise RuleBrokenError(f"gives istiod {name}, which the split decides", "Leave it out")
+            raise RuleBrokenError(f"gives istiod {name}, which this library sets", "Leave it out")
     more = values.get("envVarFrom")
     names = {str(one.get("name")) for one in more if isinstance(one, dict)} if isinstance(more, list) else set()
     if taken := sorted(names & (CHARTS_ENVIRONMENT | SPLITS_ENVIRONMENT | JOINED.keys() | DEFAULTS.keys())):
         raise RuleBrokenError(
-            f"sets {', '.join(taken)} in istiod's environment, which is set already, by the chart or for the split",
+            f"sets {', '.join(taken)} in istiod's environment, which Istio's chart or this library sets",
             "Leave it out",
         )
     return values
 
 
 def free_remote_values(values: dict[str, object]) -> dict[str, object]:
-    """Values for the istiod chart with the remote profile. Raises RuleBrokenError for what the split decides."""
+    """Values for the istiod chart with the remote profile. Raises RuleBrokenError for one that the library sets."""
     _refuse_misspelt(values)
     _refuse_reserved(values, {}, OF_THE_SPLIT | OF_THE_REMOTE_SPLIT)
     return values
 
 
 def free_gateway_values(values: dict[str, object]) -> dict[str, object]:
-    """Values for the gateway chart that nothing overrides. Raises RuleBrokenError."""
+    """Values for the gateway chart. Raises RuleBrokenError for one that the library or a field sets."""
     fields = {path: f"the field {field} of the gateway" for path, field in TYPED_OF_GATEWAYS.items()}
     _refuse_reserved(values, fields, OF_GATEWAYS)
     return values
 
 
 def _refuse_misspelt(values: Mapping[str, Any]) -> None:
-    """Raises RuleBrokenError for a value that is none of the istiod chart's, but almost."""
+    """Raises RuleBrokenError for a value with a name close to one of the istiod chart's."""
     for key in values:
         if key not in ISTIODS_VALUES and (near := difflib.get_close_matches(key, ISTIODS_VALUES, n=1, cutoff=0.87)):
             raise RuleBrokenError(f"sets {key}, which is no value of Istio's chart", f"Did you mean {near[0]}?")
 
 
 def _refuse_reserved(values: Mapping[str, Any], fields: Mapping[str, str], decided: Collection[str]) -> None:
-    """Raises RuleBrokenError for the first value that is a field, that the split decides, or that has such in it."""
+    """Raises RuleBrokenError for the first value that is or contains a field's value or one that the library sets."""
     for name, fix in MERGED.items():
         if name in values:
-            raise RuleBrokenError(f"sets {name}, which Istio's chart merges over what the split decides", fix)
+            raise RuleBrokenError(f"sets {name}, which Istio's chart merges over this library's values", fix)
     for path, value in paths_of(values):
         if path in fields:
             raise RuleBrokenError(f"sets {path}, which is {fields[path]}", "Use that field")
         if path in decided:
-            raise RuleBrokenError(f"sets {path}, which the split decides", "Leave it out")
+            raise RuleBrokenError(f"sets {path}, which this library sets", "Leave it out")
         if not isinstance(value, Mapping) and any(one.startswith(f"{path}.") for one in (*fields, *decided)):
-            raise RuleBrokenError(f"sets {path} as a whole, part of which is set already", "Give a mapping")
+            raise RuleBrokenError(f"replaces {path}, and this library sets a part of it", "Give a mapping")
 
 
 IstiodValues = Annotated[dict[str, object], AfterValidator(free_values)]
