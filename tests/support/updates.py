@@ -1,7 +1,8 @@
-"""An update of the sandbox's own stack with another document than `make up` gave it."""
+"""An update of the sandbox's own stack with another document than that of `make up`."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 from sandbox.clusters import Sandbox
@@ -11,8 +12,13 @@ from sandbox.toolchain import Tools
 
 
 def update(sandbox: Sandbox, tools: Tools, config: Path, *, policies: bool = True) -> None:
-    """Runs `pulumi up` with a configuration file; a failure shows what was printed. policies: with the pack."""
+    """Runs `pulumi up` with a configuration file; a failure shows the output. policies: with the pack."""
+    done = attempt(sandbox, tools, config, policies=policies)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def attempt(sandbox: Sandbox, tools: Tools, config: Path, *, policies: bool = True) -> subprocess.CompletedProcess[str]:
+    """The same, with its exit code and output."""
     options = ["--yes", "--skip-preview", "--stack", STACK, "--config-file", str(config)]
     pack = ["--policy-pack", str(deployment.POLICY_PACK)] if policies else []
-    done = deployment.engine(sandbox, tools).run("up", *options, *pack, limit=400)
-    assert done.returncode == 0, done.stdout + done.stderr
+    return deployment.engine(sandbox, tools).run("up", *options, *pack, limit=400)

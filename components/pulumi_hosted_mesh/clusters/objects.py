@@ -1,4 +1,4 @@
-"""Objects as an API server answers with them: the parts that are read of every kind have the form they should."""
+"""Checks the form of objects in an API server's answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PARTS: Final = ("spec", "status", "data")
 
 
 def misshapen(found: Mapping[str, Any]) -> str | None:
-    """The first part of an object that Kubernetes would not store so, `metadata.labels`; None if all is well."""
+    """The first invalid part of an object, such as `metadata.labels`; None for a valid object."""
     metadata = found.get("metadata")
     if not isinstance(metadata, Mapping):
         return "metadata"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import pytest
+import yaml
 
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
@@ -47,3 +49,12 @@ def clean(provider: Api, user: Api) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def mesh(engine_sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
     return without_nodes(engine_sandbox, tools)
+
+
+@pytest.fixture
+def reachable(mesh: dict[str, Any], user: Api) -> dict[str, Any]:
+    """With the data plane's address as this machine reaches it."""
+    document: dict[str, Any] = copy.deepcopy(mesh)
+    kubeconfig = yaml.safe_load(user.cluster.kubeconfig.read_text())
+    document["memberships"][0]["access"] = {"apiServer": kubeconfig["clusters"][0]["cluster"]["server"]}
+    return document

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,12 @@ class Stack:
         return self.succeed("up", "--yes", "--skip-preview")
 
     def destroy(self) -> Run:
-        return self.succeed("destroy", "--yes", "--skip-preview")
+        return self.succeed("destroy", "--yes", "--skip-preview", *self.program_options())
+
+    def program_options(self) -> list[str]:
+        """Of `destroy`: hooks of deletions are run by the program."""
+        states = (self.project.directory / ".pulumi" / "stacks").rglob(f"{self.name}.json")
+        return ["--run-program"] if any(b"BeforeDelete" in file.read_bytes() for file in states) else []
 
     def preview(self) -> list[dict[str, Any]]:
         """The steps of a preview."""
@@ -132,7 +138,7 @@ class Stack:
 
     def resources(self) -> list[dict[str, Any]]:
         """What the engine keeps of each resource, secrets encrypted."""
-        found: list[dict[str, Any]] = self._told("export")["deployment"]["resources"]
+        found: list[dict[str, Any]] = self._told("export")["deployment"].get("resources", [])
         return found
 
     def outputs(self) -> dict[str, Any]:
@@ -187,6 +193,20 @@ class Api:
     def kubectl(self, *arguments: str, kubeconfig: Path | None = None) -> Run:
         done = Kubectl(self.tools["kubectl"], kubeconfig or self.cluster.kubeconfig).run(*arguments)
         return Run(done.returncode, done.stdout + done.stderr, done.stdout)
+
+    @contextmanager
+    def with_istio(self, tools: Tools, *namespaces: str) -> Iterator[None]:
+        """Istio's definitions and these namespaces, for as long as the block runs."""
+        definitions = str(tools.charts / "base/files/crd-all.gen.yaml")
+        assert self.kubectl("create", "-f", definitions).code == 0
+        try:
+            assert self.kubectl("wait", "--for=condition=Established", "-f", definitions, "--timeout=60s").code == 0
+            for name in namespaces:
+                assert self.kubectl("create", "namespace", name).code == 0
+            yield
+        finally:
+            self.kubectl("delete", "namespace", *namespaces)
+            self.kubectl("delete", "-f", definitions)
 
     def get(self, *arguments: str) -> Any:
         done = self.kubectl("get", *arguments, "-o", "json")

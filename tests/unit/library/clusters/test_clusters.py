@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pulumi
@@ -13,11 +14,11 @@ import pulumi_kubernetes as kubernetes
 import pytest
 import yaml
 from pulumi.provider.experimental.analyzer import Analyzer
-from pulumi_hosted_mesh.clusters import distinct
+from pulumi_hosted_mesh.clusters import adoption, distinct
 from pulumi_hosted_mesh.clusters.cluster import Cluster, ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.problems import InvalidInputError
 
-from tests.unit.library.clusters.test_kubeconfig import TOKEN, content
+from tests.unit.library.clusters.kubeconfigs import TOKEN, content
 from tests.unit.library.program import UNKNOWN, Registered, run, secret
 
 PROVIDERS = ("control-plane-cluster", "data-plane-cluster")
@@ -231,6 +232,35 @@ def test_adopting_has_a_provider_of_its_own() -> None:
     assert len([one for one in found if one.type == "pulumi:providers:kubernetes"]) == 1
 
 
+@pytest.mark.parametrize(("asked", "in_host", "adopts"), [("1", False, "true"), ("1", True, None), ("", False, None)])
+def test_objects_of_a_killed_run_are_adopted_where_a_hook_can_check_them(
+    monkeypatch: pytest.MonkeyPatch, asked: str, adopts: str | None, *, in_host: bool
+) -> None:
+    """A component host calls no hooks, so there an existing object stays an error, as in a run without the variable."""
+    monkeypatch.setenv("HOSTED_MESH_ADOPT", asked)
+
+    def program() -> None:
+        if in_host:
+            monkeypatch.setattr(adoption.settings, "get_root_resource", lambda: None)
+        config_map(DataPlaneCluster("shop", kubeconfig=text()))
+
+    assert provider_of(run(program), "shop-data-plane-cluster").inputs.get("upsertExistingObjects") == adopts
+
+
+def test_a_clusters_objects_have_the_check_beside_other_hooks() -> None:
+    def hook(name: str) -> Any:
+        return SimpleNamespace(name=name)
+
+    cluster = DataPlaneCluster(kubeconfig=text())
+    more = pulumi.ResourceHookBinding(before_delete=[hook("in-use")])
+    assert cluster.creation_hooks(more) is more
+    cluster._adoption = adoption.AdoptionCheck("the cluster", cluster.known_kubeconfig, hook("adopt"))
+    both = cluster.creation_hooks(more)
+    assert both is not None
+    found = [[one.name for one in hooks or []] for hooks in (both.before_create, both.before_delete)]
+    assert found == [["adopt"], ["in-use"]]
+
+
 def test_the_provider_has_the_given_parent() -> None:
     def program() -> None:
         box = pulumi.ComponentResource("test:index:Box", "mesh")
@@ -242,8 +272,8 @@ def test_the_provider_has_the_given_parent() -> None:
 LATER: dict[str, tuple[dict[str, Any], Any, str]] = {
     "no kubeconfig": ({}, "no kubeconfig " + TOKEN, "has no list of clusters"),
     "no YAML": ({}, "{" + TOKEN, "is not YAML"),
-    "a path": ({}, "~/.kube/config", "goes into kubeconfig_file"),
-    "another server": ({"server": "https://127.0.0.1:9"}, text(), "points at another API server"),
+    "a path": ({}, "~/.kube/config", "or its path in kubeconfig_file"),
+    "another server": ({"server": "https://127.0.0.1:9"}, text(), "has another API server"),
     "no such context": ({"context": "third"}, text(), "no context 'third'"),
     "files": (
         {},
@@ -363,9 +393,7 @@ def test_a_component_takes_a_wrapper_or_a_mapping() -> None:
     # A program may have many meshes, and a mesh many clusters.
     with pytest.raises(InvalidInputError, match=r"^DataPlaneCluster of shop-eu cannot be used, cluster: .* swapped"):
         DataPlaneCluster.of(wrapper, name="shop-eu")
-    with pytest.raises(
-        InvalidInputError, match=r"must be a DataPlaneCluster, but a str was given\. Give DataPlaneCluster\("
-    ):
+    with pytest.raises(InvalidInputError, match=r"must be a DataPlaneCluster, but is a str\. Give DataPlaneCluster\("):
         DataPlaneCluster.of("~/.kube/config", name="shop")
     made_one = DataPlaneCluster.of({"kubeconfig": text(), "context": "user", "identity": None}, name="shop")
     assert (made_one.name, made_one.server) == ("shop", "https://127.0.0.1:2")
@@ -375,14 +403,14 @@ def test_a_component_takes_a_wrapper_or_a_mapping() -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "nothing": ({}, "kubeconfig", "is required"),
-    "two ways": ({"kubeconfig": "a", "kubeconfig_file": "b"}, "kubeconfig", "say it twice"),
+    "two ways": ({"kubeconfig": "a", "kubeconfig_file": "b"}, "kubeconfig", "exclude each other"),
     "no https": ({"kubeconfig": "a", "server": "http://a"}, "server", "must be https"),
     "bad identity": ({"kubeconfig": "a", "identity": "Prod 1"}, "identity", "a-z"),
     "a number": ({"kubeconfig": "a", "context": 7}, "context", "must be text"),
     "empty path": ({"kubeconfig_file": " "}, "kubeconfig_file", "must be text"),
     "missing file": ({"kubeconfig_file": "/nowhere/config"}, "kubeconfig_file", "No such file"),
     "no provider": ({"provider": "kubernetes", "server": "https://a"}, "provider", "must be a pulumi_kubernetes"),
-    "unknown setting": ({"kubeconfig": "a", "client": {"speed": 1}}, "client.speed", "no such setting"),
+    "unknown setting": ({"kubeconfig": "a", "client": {"speed": 1}}, "client.speed", "is not a setting"),
     "zero": ({"kubeconfig": "a", "client": {"qps": 0}}, "client.qps", "above 0"),
     "half": ({"kubeconfig": "a", "client": {"burst": 0.5}}, "client.burst", "whole number"),
     "no number": ({"kubeconfig": "a", "client": {"burst": math.nan}}, "client.burst", "whole number"),
@@ -417,7 +445,7 @@ def test_what_may_be_an_output_is_said() -> None:
 def test_beside_an_existing_provider() -> None:
     def program() -> None:
         existing = kubernetes.Provider("theirs", kubeconfig=text())
-        with pytest.raises(InvalidInputError, match="server: is required beside provider"):
+        with pytest.raises(InvalidInputError, match="server: is required with provider"):
             DataPlaneCluster(provider=existing)
         with pytest.raises(InvalidInputError, match="context: has no effect"):
             DataPlaneCluster(provider=existing, server="https://a", context="user")

@@ -18,13 +18,18 @@ from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.clusters.cluster import Cluster
 from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.intents import Intents
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.operators import Operators
 
 from tests.unit.library.dns.documents import document as dns_document
 from tests.unit.library.dns.documents import provider
 from tests.unit.library.documents import CERTIFICATE, document
-from tests.unit.library.federation.test_federation import federation
+from tests.unit.library.federation.documents import federation
+from tests.unit.library.intents.documents import INTRA, inventory
+from tests.unit.library.intents.documents import document as intents_document
+from tests.unit.library.operators.documents import document as operators_document
 from tests.unit.library.program import Registered, run
 
 
@@ -34,10 +39,11 @@ def account(cluster: str, server: str = "https://one.example.com:6443") -> str:
 
 GOOD, OTHER = account("it"), account("it", "https://two.example.com:6443")
 EDGES = {"north": account("north"), "south": account("south")}
+OPERATORS = read_document(Operators, operators_document()).arguments()
 ROOT = Path(__file__).parents[4]
 PROGRAM = """
 import pulumi_hosted_mesh as hosted_mesh
-from pulumi_hosted_mesh.inputs import EndpointArgs, MeshArgs
+from pulumi_hosted_mesh._generated.inputs import EndpointArgs, MeshArgs
 
 
 def swapped(
@@ -75,7 +81,7 @@ def test_a_swapped_pair_is_a_type_error_and_so_is_a_misspelt_name(tmp_path: Path
     assert refused == marked, done.stdout
 
 
-MESH = read(Mesh, document())
+MESH = read_document(Mesh, document())
 MEMBER = MESH.memberships[0]
 ENDPOINT = ControlPlaneEndpoint.of(MESH, MESH.revisions[0], MEMBER, CERTIFICATE).as_arguments()
 TEMPLATE = {"revisions": [{"host": "istiod.{cluster}.example.com", "exposure": {"sourceRanges": ["203.0.113.0/24"]}}]}
@@ -100,6 +106,12 @@ def deployment(control: Cluster, data: Cluster) -> dict[str, Any]:
     return {"name": "shop", "template": TEMPLATE, "control_plane": {"cluster": control}, "clusters": clusters}
 
 
+def observed(**collector: Any) -> dict[str, Any]:
+    host, image = "collector.demo.example.com", "registry.example.com/collector:1"
+    return {"mesh": "demo", "collector": {"host": host, "image": image, **collector}}
+
+
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "page"}}
 SWAPPED: dict[str, tuple[type[pulumi.ComponentResource], Callable[[], dict[str, Any]]]] = {
     "DataPlaneAccess": (hosted_mesh.DataPlaneAccess, lambda: {"mesh": "demo", "cluster": control_plane()}),
     "DataPlaneCrds": (hosted_mesh.DataPlaneCrds, lambda: {"cluster": control_plane()}),
@@ -110,6 +122,15 @@ SWAPPED: dict[str, tuple[type[pulumi.ComponentResource], Callable[[], dict[str, 
     "MeshFederation": (
         hosted_mesh.MeshFederation,
         lambda: {"mesh": "east", "federation": federation().arguments(), "cluster": control_plane()},
+    ),
+    "TrafficIntents": (
+        hosted_mesh.TrafficIntents,
+        lambda: {
+            "intents": read_document(Intents, intents_document(INTRA)).arguments(),
+            "inventory": inventory().arguments(),
+            "target": "east",
+            "cluster": control_plane(),
+        },
     ),
     "DnsEdge": (hosted_mesh.DnsEdge, lambda: {"edge": {"name": "north"}, "cluster": control_plane()}),
     "ExternalControlPlane": (
@@ -132,11 +153,47 @@ SWAPPED: dict[str, tuple[type[pulumi.ComponentResource], Callable[[], dict[str, 
             "reader_kubeconfigs": EDGES,
         },
     ),
+    "MeshObservability, the control plane's": (
+        hosted_mesh.MeshObservability,
+        lambda: {
+            "observability": observed(placement="control-plane", exposure={"kind": "external"}),
+            "control_plane": data_plane(),
+            "cacerts": dict.fromkeys(FILES, CERTIFICATE),
+        },
+    ),
+    "MeshObservability, the data plane's": (
+        hosted_mesh.MeshObservability,
+        lambda: {
+            "observability": observed(placement="data-plane", server_secret="own"),
+            "data_plane": control_plane(),
+        },
+    ),
+    "SharedGateway": (
+        hosted_mesh.SharedGateway,
+        lambda: {"gateway": {"zones": ["meshes.example.com"], "open_to_all": True}, "cluster": data_plane()},
+    ),
     "HostedMesh, the control plane's": (hosted_mesh.HostedMesh, lambda: hosted(data_plane(), data_plane(OTHER))),
     "HostedMesh, the data plane's": (hosted_mesh.HostedMesh, lambda: hosted(control_plane(), control_plane(OTHER))),
+    "HostedOperators, the control plane's": (
+        hosted_mesh.HostedOperators,
+        lambda: {"operators": OPERATORS, "control_plane": data_plane(), "data_plane": data_plane(OTHER)},
+    ),
+    "HostedOperators, the hosted cluster's": (
+        hosted_mesh.HostedOperators,
+        lambda: {"operators": OPERATORS, "control_plane": control_plane(), "data_plane": control_plane(OTHER)},
+    ),
     "MeshDeployment, the control plane's": (
         hosted_mesh.MeshDeployment,
         lambda: deployment(data_plane(), data_plane(OTHER)),
+    ),
+    "ApplicationDeployment": (
+        hosted_mesh.ApplicationDeployment,
+        lambda: {
+            "name": "books",
+            "namespace": "books",
+            "parts": [{"name": "page", "manifests": [CONFIG_MAP], "place": {"names": ["east"]}}],
+            "clusters": [{"name": "east", "cluster": control_plane()}],
+        },
     ),
     "MeshDeployment, a data plane's": (
         hosted_mesh.MeshDeployment,
