@@ -1,51 +1,66 @@
-"""The mesh's certificate authorities. Their keys exist in the control plane's Pulumi state and cluster, nowhere else.
+"""The mesh's certificate authorities. Their keys exist only in the control plane's Pulumi state and cluster.
 
 No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
 """
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import pulumi
 import pulumi_tls as tls
 
+from pulumi_hosted_mesh._generated.inputs import TrustArgs
 from pulumi_hosted_mesh.boundary.arguments import checked
 from pulumi_hosted_mesh.boundary.cacerts import cacerts_files
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
-from pulumi_hosted_mesh.inputs import TrustArgs
 from pulumi_hosted_mesh.spec.fields import pem_request
 from pulumi_hosted_mesh.spec.load import read_arguments
-from pulumi_hosted_mesh.spec.trust import HOURS_PER_DAY, CertificateAuthority, KeyAlgorithm, Trust
-from pulumi_hosted_mesh.trust.names import ORGANIZATION, intermediate_common_name, root_common_name
+from pulumi_hosted_mesh.spec.name_lengths import INTERMEDIATE_SUFFIX, ROOT_SUFFIX
+from pulumi_hosted_mesh.spec.trust import (
+    FIRST_ROOT,
+    HOURS_PER_DAY,
+    CertificateAuthority,
+    KeyAlgorithm,
+    RootState,
+    Trust,
+)
+from pulumi_hosted_mesh.trust.names import (
+    ORGANIZATION,
+    intermediate_common_name,
+    require_short_common_name,
+    root_common_name,
+)
 from pulumi_hosted_mesh.vocabulary import TYPE_MESH_ROOT, TYPE_MESH_TRUST
 
 USES_OF_AN_AUTHORITY = ["cert_signing", "crl_signing", "digital_signature"]
-# Below a root come intermediates, and below these nothing but workloads.
+# A root signs intermediates, and an intermediate signs workloads only.
 ROOT_PATH_LENGTH, INTERMEDIATE_PATH_LENGTH = 1, 0
 
-# A component that is renamed, with an alias, keeps its authorities: with another name in it a certificate would be made
-# anew, and what the old root signed would be refused.
+TRUSTED = (RootState.SIGNING, RootState.TRUSTED)
+
+# A component that is renamed, with an alias, keeps its authorities: a new name in a certificate would replace it, and
+# peers would reject certificates of the old root.
 NAMED_ONCE = ["subject"]
 
 
 class MeshRootArgs(TypedDict):
-    """A root, and what it signs."""
+    """A root, and the requests that it signs."""
 
     requests: NotRequired[dict[str, pulumi.Input[str]]]
-    """Certificate signing requests, PEM, by name of the mesh: those of `MeshTrust.request`."""
+    """Certificate signing requests, PEM, by name of the mesh (`MeshTrust.request`)."""
     trust: NotRequired[TrustArgs]
-    """Algorithm and lifetimes; all meshes under one root have the same."""
+    """Algorithm and lifetimes, the same for all meshes under one root."""
 
 
 class MeshRoot(pulumi.ComponentResource):
-    """A root certificate authority. It signs the intermediates of one mesh, or of several that are to trust each other.
+    """A root certificate authority. It signs the intermediates of one mesh, or of several meshes that trust each other.
 
-    The root's key does not leave this component but to sign. Put it into a stack of its own: whoever can read that
-    stack's state can sign, and whoever deploys control planes need not.
+    The root's key never leaves this component. Put it into its own stack: every reader of that stack's state can sign,
+    and deployers of control planes do not need it.
     Raises: InvalidInputError.
     """
 
     certificate: pulumi.Output[str]
-    """The root's certificate, PEM, public."""
+    """The root's certificate, PEM, public; during a turnover the certificates of all trusted roots."""
     certificates: pulumi.Output[dict[str, str]]
     """Intermediate certificates by name of the mesh, PEM, public."""
 
@@ -56,30 +71,17 @@ class MeshRoot(pulumi.ComponentResource):
             mesh: checked(request, pem_request, f"requests.{mesh}", f"MeshRoot {name}")
             for mesh, request in (args.get("requests") or {}).items()
         }
+        for one in trust.root_states:
+            require_short_common_name("MeshRoot", _called(name, one), ROOT_SUFFIX)
         super().__init__(TYPE_MESH_ROOT, name, {}, opts)
-        key = tls.PrivateKey(
-            f"{name}-root-key",
-            **_key(trust.algorithm),
-            # A plain False would take away what a program protects as a whole.
-            opts=pulumi.ResourceOptions(parent=self, protect=trust.root.protect or None),
-        )
-        root = tls.SelfSignedCert(
-            f"{name}-root-certificate",
-            private_key_pem=key.private_key_pem_pkcs8,
-            is_ca_certificate=True,
-            max_path_length=ROOT_PATH_LENGTH,
-            allowed_uses=USES_OF_AN_AUTHORITY,
-            subject={"organization": ORGANIZATION, "common_name": root_common_name(name)},
-            set_subject_key_id=True,
-            **_lifetime(trust.root),
-            opts=pulumi.ResourceOptions(parent=self, ignore_changes=NAMED_ONCE),
-        )
+        roots = {one: _root(name, one, trust, self) for one in trust.root_states}
+        (signing,) = (roots[one] for one, state in trust.root_states.items() if state is RootState.SIGNING)
         signed = {
             mesh: tls.LocallySignedCert(
                 f"{name}-signs-{mesh}",
                 cert_request_pem=request,
-                ca_private_key_pem=key.private_key_pem_pkcs8,
-                ca_cert_pem=root.cert_pem,
+                ca_private_key_pem=signing.key.private_key_pem_pkcs8,
+                ca_cert_pem=signing.certificate.cert_pem,
                 is_ca_certificate=True,
                 max_path_length=INTERMEDIATE_PATH_LENGTH,
                 allowed_uses=USES_OF_AN_AUTHORITY,
@@ -89,9 +91,43 @@ class MeshRoot(pulumi.ComponentResource):
             )
             for mesh, request in requests.items()
         }
-        self.certificate = root.cert_pem
+        trusted = [roots[one].certificate.cert_pem for one, state in trust.root_states.items() if state in TRUSTED]
+        self.certificate = pulumi.Output.concat(*trusted) if len(trusted) > 1 else trusted[0]
         self.certificates = pulumi.Output.all(**{mesh: one.cert_pem for mesh, one in signed.items()})
         self.register_outputs({"certificate": self.certificate, "certificates": self.certificates})
+
+
+class _Root(NamedTuple):
+    key: tls.PrivateKey
+    certificate: tls.SelfSignedCert
+
+
+def _called(name: str, root: str) -> str:
+    """The name in a root's resources and certificate. The first root has that of a mesh without a list."""
+    return name if root == FIRST_ROOT else f"{name}-{root}"
+
+
+def _root(name: str, root: str, trust: Trust, parent: pulumi.Resource) -> _Root:
+    """A root's key and certificate. root: its name in the document."""
+    called = _called(name, root)
+    key = tls.PrivateKey(
+        f"{called}-root-key",
+        **_key(trust.algorithm),
+        # A plain False would override the protection that a program sets on the component.
+        opts=pulumi.ResourceOptions(parent=parent, protect=trust.root.protect or None),
+    )
+    certificate = tls.SelfSignedCert(
+        f"{called}-root-certificate",
+        private_key_pem=key.private_key_pem_pkcs8,
+        is_ca_certificate=True,
+        max_path_length=ROOT_PATH_LENGTH,
+        allowed_uses=USES_OF_AN_AUTHORITY,
+        subject={"organization": ORGANIZATION, "common_name": root_common_name(called)},
+        set_subject_key_id=True,
+        **_lifetime(trust.root),
+        opts=pulumi.ResourceOptions(parent=parent, ignore_changes=NAMED_ONCE),
+    )
+    return _Root(key, certificate)
 
 
 class MeshTrustArgs(TypedDict):
@@ -102,9 +138,9 @@ class MeshTrustArgs(TypedDict):
 
 
 class MeshTrust(pulumi.ComponentResource):
-    """The key of one mesh's intermediate authority, and the request by which a root signs it.
+    """The key of one mesh's intermediate authority, and its signing request for a root.
 
-    The key stays when certificates are renewed, so what it has signed stays valid.
+    The key stays when its certificate is renewed, so workloads' certificates stay valid.
     Raises: InvalidInputError.
     """
 
@@ -116,6 +152,7 @@ class MeshTrust(pulumi.ComponentResource):
     def __init__(self, name: str, args: MeshTrustArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         args = typed_arguments(MeshTrustArgs, args, f"MeshTrust {name}")
         trust = read_arguments(Trust, args.get("trust") or {})
+        require_short_common_name("MeshTrust", name, INTERMEDIATE_SUFFIX)
         super().__init__(TYPE_MESH_TRUST, name, {}, opts)
         own = pulumi.ResourceOptions(parent=self)
         key = tls.PrivateKey(f"{name}-intermediate-key", **_key(trust.algorithm), opts=own)
@@ -133,9 +170,9 @@ class MeshTrust(pulumi.ComponentResource):
 def cacerts(
     certificate: pulumi.Input[str], key: pulumi.Input[str], root_certificate: pulumi.Input[str]
 ) -> pulumi.Output[dict[str, str]]:
-    """The files of the Secret `cacerts`, as one secret output: an intermediate, its key, and the root above it.
+    """The files of the Secret `cacerts`, as one secret output: an intermediate, its key, and its root.
 
-    Only the key is confidential, but the files travel together and so the whole is secret.
+    Only the key is confidential, but the files are one output, so the whole is secret.
     """
     pems = pulumi.Output.all(certificate, key, root_certificate)
     files: pulumi.Output[dict[str, str]] = pulumi.Output.secret(pems.apply(lambda found: cacerts_files(*found)))

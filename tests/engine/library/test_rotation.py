@@ -108,7 +108,7 @@ def test_a_rotation_over_stacks(
 
     done = rotate(project)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "goes on with token 2, after an interruption" in done.stdout
+    assert "continues with token 2, after an interruption" in done.stdout
     # Each of the three with its preview, and the policies at each preview and update.
     assert [done.stdout.count(words) for words in ("Previewing update", "Policies:")] == [3, 6], done.stdout
     after = versions(provider, user)
