@@ -1,12 +1,13 @@
 """The webhook configurations of the data plane's cluster, by URL, as plain manifests.
 
-Istio's charts have them too, but there time-outs are fixed, a CA bundle would have to be a chart value (unknown at the
-first preview, which hides the whole chart), and an integrator who takes them over would not get what we tested.
+Istio's charts have them too. There timeouts are fixed, and the CA bundle is a chart value, unknown at the first
+preview, which hides the whole chart. Integrators of `unmanaged` webhooks need the same manifests as tested here.
 """
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -18,9 +19,11 @@ from pulumi_hosted_mesh.vocabulary import (
     DATA_PLANE,
     DEFAULT_REVISION,
     DEFAULT_TAG,
+    GENERATION_ANNOTATION,
     INJECTION_LABEL,
     REVISION_LABEL,
     TAG_LABEL,
+    WEBHOOK_SETTINGS_ANNOTATION,
     suffixed,
 )
 
@@ -32,20 +35,20 @@ Manifest = dict[str, Any]
 
 
 def ca_bundle(root_certificate: pulumi.Output[str]) -> pulumi.Output[str]:
-    """The root certificate as the API server wants it in `clientConfig.caBundle`."""
+    """The root certificate in the form of `clientConfig.caBundle`."""
     return root_certificate.apply(lambda pem: base64.b64encode(pem.encode()).decode())
 
 
 def manifests(endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulumi.Input[str]) -> list[Manifest]:
     """All configurations of one revision: injection, one more for each of its tags, validation.
 
-    The revision `default` has none of its own while the tag of that name is another's, or both would be asked about the
-    same Pods. Pulumi removes it after the tag's is there, so there is no moment without one.
-    `bundle` may be an output; all else is plain.
+    While the tag `default` names another revision, the revision `default` has no injection of its own, or both would
+    match the same Pods. Pulumi removes it after it has created the tag's, so there is no moment without injection.
+    `bundle` may be an Output; all else is plain.
     """
     names = [None] if endpoint.document.injects else []
-    asked = [injection(endpoint, settings, bundle, tag) for tag in (*names, *endpoint.document.tags)]
-    return [*asked, validation(endpoint, settings, bundle)]
+    injections = [injection(endpoint, settings, bundle, tag) for tag in (*names, *endpoint.document.tags)]
+    return [*injections, validation(endpoint, settings, bundle)]
 
 
 def is_of_a_tag(manifest: Manifest) -> bool:
@@ -56,7 +59,7 @@ def is_of_a_tag(manifest: Manifest) -> bool:
 def injection(
     endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulumi.Input[str], tag: str | None = None
 ) -> Manifest:
-    """Sidecars for new Pods: of namespaces and of Pods that ask for this revision, or for a tag that names it."""
+    """Sidecars for new Pods in namespaces, or with labels, of this revision or one of its tags."""
     common = {
         "clientConfig": {"url": endpoint.injection_url, "caBundle": bundle},
         "sideEffects": "None",
@@ -71,7 +74,7 @@ def injection(
     return {
         "apiVersion": ADMISSION,
         "kind": INJECTION_KIND,
-        "metadata": _metadata(endpoint, name, tag),
+        "metadata": _metadata(endpoint, name, common, tag),
         "webhooks": [
             {**common, "name": f"{case}.sidecar-injector.istio.io", **selectors}
             for case, selectors in _injection_selectors(tag or endpoint.revision).items()
@@ -80,7 +83,17 @@ def injection(
 
 
 def validation(endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulumi.Input[str]) -> Manifest:
-    """istiod checks each Istio object before it is stored: of this revision, or of none if this is the default one."""
+    """Validation of Istio objects of this revision, and for the default revision also of objects without one."""
+    common = {
+        "clientConfig": {"url": endpoint.validation_url, "caBundle": bundle},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "failurePolicy": settings.validation_failure_policy.value,
+        "timeoutSeconds": settings.timeout_seconds,
+        "matchPolicy": "Equivalent",
+        "rules": [_rule(["CREATE", "UPDATE"], ISTIO_GROUPS, ["*"], ["*"])],
+        "namespaceSelector": {},
+    }
     revision_matches = {
         "key": REVISION_LABEL,
         "operator": "In",
@@ -92,29 +105,18 @@ def validation(endpoint: ControlPlaneEndpoint, settings: Webhooks, bundle: pulum
     return {
         "apiVersion": ADMISSION,
         "kind": VALIDATION_KIND,
-        "metadata": _metadata(endpoint, "istio-validator"),
+        "metadata": _metadata(endpoint, "istio-validator", common),
         "webhooks": [
-            {
-                "name": name,
-                "clientConfig": {"url": endpoint.validation_url, "caBundle": bundle},
-                "sideEffects": "None",
-                "admissionReviewVersions": ["v1"],
-                "failurePolicy": settings.validation_failure_policy.value,
-                "timeoutSeconds": settings.timeout_seconds,
-                "matchPolicy": "Equivalent",
-                "rules": [_rule(["CREATE", "UPDATE"], ISTIO_GROUPS, ["*"], ["*"])],
-                "namespaceSelector": {},
-                "objectSelector": {"matchExpressions": expressions},
-            }
+            {"name": name, **common, "objectSelector": {"matchExpressions": expressions}}
             for name, expressions in names.items()
         ],
     }
 
 
 def _injection_selectors(chosen_by: str) -> dict[str, Manifest]:
-    """Which Pods each webhook of a configuration is asked about; the same cases as in Istio's own chart.
+    """Selectors of each webhook in a configuration, with the same cases as Istio's chart.
 
-    chosen_by: the revision or tag that namespaces and Pods name.
+    chosen_by: the revision or tag in the labels of namespaces and Pods.
     """
     wants = {"key": REVISION_LABEL, "operator": "In", "values": [chosen_by]}
     not_refused = {"key": INJECT_LABEL, "operator": "NotIn", "values": ["false"]}
@@ -126,9 +128,9 @@ def _injection_selectors(chosen_by: str) -> dict[str, Manifest]:
     }
     if chosen_by == DEFAULT_REVISION:
         enabled = {"key": INJECTION_LABEL, "operator": "In", "values": ["enabled"]}
-        asked = {"key": INJECT_LABEL, "operator": "In", "values": ["true"]}
+        requested = {"key": INJECT_LABEL, "operator": "In", "values": ["true"]}
         cases["namespace"] = _selectors([enabled], [not_refused])
-        cases["object"] = _selectors([unlabelled, unrevised], [asked, unrevised])
+        cases["object"] = _selectors([unlabelled, unrevised], [requested, unrevised])
     return cases
 
 
@@ -146,10 +148,21 @@ def _rule(operations: list[str], groups: list[str], versions: list[str], resourc
     }
 
 
-def _metadata(endpoint: ControlPlaneEndpoint, name: str, tag: str | None = None) -> Manifest:
-    """Names carry revision or tag, and namespace, so that several meshes and revisions live in one cluster."""
+def settings_of(webhook: Mapping[str, Any]) -> str:
+    """A webhook's settings in the document, as the annotation of its configuration has them."""
+    return f"failurePolicy={webhook.get('failurePolicy')},timeoutSeconds={webhook.get('timeoutSeconds')}"
+
+
+def _metadata(endpoint: ControlPlaneEndpoint, name: str, common: Manifest, tag: str | None = None) -> Manifest:
+    """Names contain revision or tag, and namespace: a cluster may have several meshes and revisions.
+
+    common: fields of all webhooks of the configuration.
+    """
     labels = {**vocabulary.labels(endpoint.mesh, DATA_PLANE), REVISION_LABEL: endpoint.revision}
+    generation = endpoint.document.generation
+    annotations = {WEBHOOK_SETTINGS_ANNOTATION: settings_of(common)}
+    others = {"annotations": annotations | ({GENERATION_ANNOTATION: generation} if generation else {})}
     if tag is not None:
         # istioctl lists tags by it (istioctl/pkg/tag).
-        return {"name": f"{name}-{tag}-{endpoint.namespace}", "labels": {**labels, TAG_LABEL: tag}}
-    return {"name": f"{suffixed(name, endpoint.revision)}-{endpoint.namespace}", "labels": labels}
+        return {"name": f"{name}-{tag}-{endpoint.namespace}", "labels": {**labels, TAG_LABEL: tag}, **others}
+    return {"name": f"{suffixed(name, endpoint.revision)}-{endpoint.namespace}", "labels": labels, **others}
