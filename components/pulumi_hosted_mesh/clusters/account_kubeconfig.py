@@ -1,8 +1,8 @@
-"""The kubeconfig by which a part of the control plane reads a data plane, as a component is given it.
+"""Validates a component's kubeconfig of a data plane for the control plane, and writes it again.
 
-It comes from the data plane's owner, and the control plane's Pods would do what it says: istiod sanitizes those of
-further clusters alone, and with the first one's `exec` it would run a program beside the mesh's key (BuildClientCmd and
-sanitizeKubeConfig, pkg/kube/util.go). So it is written anew, of an address, an authority and a token.
+The kubeconfig comes from the data plane's owner, and the control plane's Pods use it. istiod sanitizes the kubeconfigs
+of further clusters only (BuildClientCmd and sanitizeKubeConfig, pkg/kube/util.go). By an `exec` in the first one it
+would run a program beside the mesh's key. So the result has only an address, an authority and a token.
 """
 
 from __future__ import annotations
@@ -14,60 +14,64 @@ from urllib.parse import urlsplit
 
 import pulumi
 
+from pulumi_hosted_mesh import canonical
 from pulumi_hosted_mesh.boundary.arguments import when_known
-from pulumi_hosted_mesh.clusters import address
-from pulumi_hosted_mesh.clusters.kubeconfig import Asked, authority_of, for_account, parse
+from pulumi_hosted_mesh.clusters.kubeconfig import KubeconfigRequest, authority_of, for_account, parse
 from pulumi_hosted_mesh.problems import InvalidInputError, RuleBrokenError, visible
 from pulumi_hosted_mesh.spec.fields import api_server
 
 
-def account_kubeconfig(given: Any, asked: Asked, fix: str) -> pulumi.Output[str]:
-    """The kubeconfig written anew, as a secret: a server, an authority and a token, and nothing else of it.
+def account_kubeconfig(
+    given: Any, request: KubeconfigRequest, fix: str, way: Mapping[str, str] | None = None
+) -> pulumi.Output[str]:
+    """The kubeconfig, written again with a server, an authority and a token only. A secret.
 
-    given: text, or an Output of it. asked: its `identity` is what the kubeconfig must call its cluster. fix: what to
-    give instead of one that cannot be used. Raises: InvalidInputError for one that holds anything else: at once if it
-    is plain, else when it is known, and before it is sent.
+    given: text, or an Output of it. request: its `identity` is the required name of the kubeconfig's cluster. fix: the
+    instruction in errors. way: the control plane's own `proxy-url` and `tls-server-name`.
+    Raises: InvalidInputError for one with other content: at once if it is plain, else when the Output resolves, before
+    it is sent.
     """
-    text: pulumi.Output[str] = pulumi.Output.secret(when_known(given, _HandedOver(asked, fix).rewritten))
+    text: pulumi.Output[str] = pulumi.Output.secret(when_known(given, _AccountKubeconfig(request, fix, way).rewritten))
     return text
 
 
 @dataclass(frozen=True)
-class _HandedOver:
-    asked: Asked
+class _AccountKubeconfig:
+    request: KubeconfigRequest
     fix: str
+    way: Mapping[str, str] | None = None
 
     def rewritten(self, content: object) -> str:
         if not content:
             raise self._refused("is empty")
         whole = self._only(
-            parse(content, self.asked) if isinstance(content, str) else content,
+            parse(content, self.request) if isinstance(content, str) else content,
             "",
             ("apiVersion", "kind", "clusters", "contexts", "current-context", "users"),
         )
         name, cluster = self._sole(whole, "cluster", ("server", "certificate-authority-data"))
         self._sole(whole, "context", ("cluster", "user"))
         user = self._sole(whole, "user", ("token",))[1]
-        if name != self.asked.identity:
-            rule = f"must call its cluster {self.asked.identity}, and has another name"
-            raise self._refused(rule, "Say the same name on the data plane's side, or give the right cluster's")
+        if name != self.request.identity:
+            rule = f"must call its cluster {self.request.identity}, but has another name"
+            raise self._refused(rule, "Set the same name on the data plane's side, or give the right cluster's")
         token = user.get("token")
         if not isinstance(token, str) or not token.isprintable():
-            raise self._refused("has no text under users[0].user.token, or one of several lines")
-        return for_account(name, self._server(cluster.get("server")), self._authority(cluster), token)
+            raise self._refused("must have text of one line in users[0].user.token")
+        return for_account(name, self._server(cluster.get("server")), self._authority(cluster), token, self.way)
 
     def _server(self, server: object) -> str:
         written = str(server).rstrip("/")
         try:
-            # Of a cluster that is reached through another's proxy the address has a path.
+            # The address of a cluster behind another's proxy has a path.
             api_server(urlsplit(written)._replace(path="").geturl())
         except RuleBrokenError as broken:
             raise self._refused(f"has a clusters[0].cluster.server that {broken.rule}") from None
         except ValueError:
             raise self._refused("has a clusters[0].cluster.server that is no address") from None
-        if self.asked.server is not None and address.normal(written) != address.normal(self.asked.server):
-            rule = "names another API server than apiServer does in the control plane's document"
-            raise self._refused(rule, "Say one address in the documents of both sides, or give the right cluster's")
+        if self.request.server is not None and canonical.server(written) != canonical.server(self.request.server):
+            rule = "has another API server than apiServer in the control plane's document"
+            raise self._refused(rule, "Set one address in both sides' documents, or give the right cluster's")
         return written
 
     def _authority(self, cluster: Mapping[str, Any]) -> str:
@@ -77,11 +81,11 @@ class _HandedOver:
         except ValueError:
             raise self._refused(f"has a {field} that is not base64 of PEM") from None
         if authority is None:
-            raise self._refused(f"has no {field}, by which the API server is verified")
+            raise self._refused(f"has no {field} to verify the API server")
         return authority
 
     def _sole(self, whole: Mapping[str, Any], kind: str, keys: tuple[str, ...]) -> tuple[str, Mapping[str, Any]]:
-        """Name and content of the only entry of a list, `clusters` for one."""
+        """Name and content of the only entry of a list, such as `clusters`."""
         entries = whole.get(f"{kind}s")
         number = len(entries) if isinstance(entries, list) else 0
         if not isinstance(entries, list) or number != 1:
@@ -90,14 +94,14 @@ class _HandedOver:
         return str(entry.get("name")), self._only(entry.get(kind), f"{kind}s[0].{kind}", keys)
 
     def _only(self, part: object, path: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
-        """The part, which has a value under no other key."""
+        """The part, checked for values under other keys."""
         if not isinstance(part, Mapping):
-            raise self._refused(f"is not a kubeconfig: {path} is no mapping" if path else "is not a kubeconfig")
+            raise self._refused(f"is not a kubeconfig: {path} is not a mapping" if path else "is not a kubeconfig")
         for key, value in part.items():
             if value and key not in keys:
                 where = f"{path}.{key}" if path else str(key)
-                raise self._refused(f"has {visible(where)}, and may have a server, an authority and a token alone")
+                raise self._refused(f"has {visible(where)}, but may have only a server, an authority and a token")
         return part
 
     def _refused(self, rule: str, fix: str | None = None) -> InvalidInputError:
-        return self.asked.refuse("kubeconfig", rule, fix or self.fix)
+        return self.request.refuse("kubeconfig", rule, fix or self.fix)

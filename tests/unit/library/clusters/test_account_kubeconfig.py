@@ -13,7 +13,7 @@ import yaml
 from pulumi_hosted_mesh.boundary.cacerts import FILES
 from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 from tests.unit.library.dns.documents import document as dns_document
@@ -50,7 +50,7 @@ def istiod(text: str, **changes: Any) -> None:
     hosted_mesh.ExternalControlPlane(
         "demo",
         {
-            "mesh": read(Mesh, document(changes)).arguments(),
+            "mesh": read_document(Mesh, document(changes)).arguments(),
             "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=good("demo")),
             "kubeconfigs": {"default": pulumi.Output.from_input(text)},
             "root_certificate": CERTIFICATE,
@@ -116,7 +116,7 @@ def test_what_else_would_be_obeyed_is_refused_by_its_name(program: Program, path
         ("contexts.1", {"name": VALUE}, "is not a kubeconfig of one context: it has 2 under contexts"),
         ("users.1", {"name": VALUE}, "is not a kubeconfig of one user: it has 2 under users"),
         ("users", None, "is not a kubeconfig of one user: it has 0 under users"),
-        ("users", [VALUE], "is not a kubeconfig: users[0] is no mapping"),
+        ("users", [VALUE], "is not a kubeconfig: users[0] is not a mapping"),
         ("clusters.0.name", VALUE, "must call its cluster demo"),
         ("clusters.0.cluster.server", f"http://{VALUE}", "clusters[0].cluster.server that must be https://HOST"),
         ("clusters.0.cluster.server", "https://[", "clusters[0].cluster.server that is no address"),
@@ -124,8 +124,8 @@ def test_what_else_would_be_obeyed_is_refused_by_its_name(program: Program, path
         ("clusters.0.cluster.server", f"{SERVER}?{VALUE}", "must be https://HOST"),
         ("clusters.0.cluster.certificate-authority-data", None, "has no clusters[0].cluster.certificate-authority-"),
         ("clusters.0.cluster.certificate-authority-data", f"{VALUE}!", "certificate-authority-data that is not base64"),
-        ("users.0.user.token", None, "has no text under users[0].user.token"),
-        ("users.0.user.token", f"x\r\n{VALUE}: x", "has no text under users[0].user.token, or one of several lines"),
+        ("users.0.user.token", None, "must have text of one line in users[0].user.token"),
+        ("users.0.user.token", f"x\r\n{VALUE}: x", "must have text of one line in users[0].user.token"),
     ],
 )
 def test_what_must_be_there(path: str, value: Any, words: str) -> None:
@@ -137,7 +137,7 @@ def test_what_must_be_there(path: str, value: Any, words: str) -> None:
     "server", ["https://169.254.169.254:6443", "https://api.user.example.com:80", f"{SERVER}/a/path"]
 )
 def test_the_api_server_is_the_documents(program: Program, server: str) -> None:
-    assert "names another API server than apiServer does" in refused(program, good("demo", server))
+    assert "has another API server than apiServer" in refused(program, good("demo", server))
 
 
 def sent(text: str, **changes: Any) -> str:
