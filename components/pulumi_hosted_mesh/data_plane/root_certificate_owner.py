@@ -1,8 +1,8 @@
-"""What istiod writes into every namespace of the data plane goes with the mesh: its root certificate has an owner.
+"""An owner for the root certificate that istiod writes into every namespace of the data plane.
 
-istiod makes a ConfigMap in each namespace (namespacecontroller.go), and Pulumi does not know of them. A mutating
-admission policy gives each, when it is made, the mesh's Namespace as owner; so the cluster's own garbage collector
-removes them once that Namespace is gone. No Pod, no webhook and no second command is needed for it.
+istiod makes a ConfigMap in each namespace (namespacecontroller.go), outside of Pulumi's state. A mutating admission
+policy sets the mesh's Namespace as the owner of each. The cluster's garbage collector removes them with that
+Namespace. This needs no Pod, no webhook and no second command.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pulumi
 from pulumi_kubernetes import core
 from pulumi_kubernetes.admissionregistration import v1 as admission
 
-from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
+from pulumi_hosted_mesh.clusters.cluster import Cluster
 from pulumi_hosted_mesh.clusters.metadata import cluster_wide
 from pulumi_hosted_mesh.vocabulary import namespace_of, revocation_list_config_map, root_certificate_config_map
 
@@ -21,9 +21,9 @@ Manifest = dict[str, Any]
 
 
 def own_root_certificates(
-    name: str, mesh: str, cluster: DataPlaneCluster, namespace: core.v1.Namespace, *, parent: pulumi.Resource
+    name: str, mesh: str, cluster: Cluster, namespace: core.v1.Namespace, *, parent: pulumi.Resource
 ) -> None:
-    """Makes the policy and its binding. mesh: its name. namespace: the mesh's, which becomes the owner."""
+    """Makes the policy and its binding. mesh: its name. namespace: the mesh's Namespace, the future owner."""
     metadata = cluster_wide(mesh, cluster, policy_name(mesh))
     policy = admission.MutatingAdmissionPolicy(
         f"{name}-root-certificates",
@@ -40,18 +40,17 @@ def own_root_certificates(
 
 
 def policy_name(mesh: str) -> str:
-    """Name of the policy and of its binding."""
+    """Name of the policy and its binding."""
     return f"hosted-mesh-root-certificates-{mesh}"
 
 
 def policy_spec(mesh: str) -> Manifest:
-    """`spec` of the policy. Its parameter is the mesh's Namespace, whose uid an owner reference has to repeat: so
-    nothing of it is unknown at a preview.
+    """`spec` of the policy. Its parameter is the mesh's Namespace: the owner reference takes the uid from it.
 
-    failurePolicy Ignore: a certificate without owner is better than none.
+    So a preview has no unknown value. failurePolicy Ignore: a certificate without an owner is better than none.
     """
     names = [root_certificate_config_map(mesh), revocation_list_config_map(mesh)]
-    # A map, not Object.metadata.ownerReferences{...}: API servers of 1.36 panic over a list of that type.
+    # A map, not Object.metadata.ownerReferences{...}: API servers of 1.36 panic on a list of that type.
     owner = (
         '{"apiVersion": "v1", "kind": "Namespace", '
         '"name": string(params.metadata.name), "uid": string(params.metadata.uid)}'
@@ -71,7 +70,7 @@ def policy_spec(mesh: str) -> Manifest:
         "reinvocationPolicy": "Never",
         "mutations": [
             {
-                # Not an apply configuration: an owner reference is atomic there, and may not be set.
+                # Not an apply configuration: an owner reference is atomic, which an apply configuration must not set.
                 "patchType": "JSONPatch",
                 "jsonPatch": {
                     "expression": f'[JSONPatch{{op: "add", path: "/metadata/ownerReferences", value: [{owner}]}}]'
@@ -82,6 +81,6 @@ def policy_spec(mesh: str) -> Manifest:
 
 
 def binding_spec(mesh: str) -> Manifest:
-    """`spec` of the binding. Once the Namespace is gone the policy does nothing."""
+    """`spec` of the binding. Without the Namespace the policy has no effect."""
     parameter = {"name": namespace_of(mesh), "parameterNotFoundAction": "Allow"}
     return {"policyName": policy_name(mesh), "paramRef": parameter}

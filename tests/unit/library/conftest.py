@@ -8,6 +8,7 @@ from typing import Any
 
 import pulumi
 import pytest
+from pulumi_hosted_mesh.data_plane import served_kinds
 from pulumi_kubernetes.helm import v4 as helm
 
 from tests.support.without_engine import end
@@ -20,6 +21,12 @@ def event_loop_for_outputs() -> Iterator[None]:
     asyncio.set_event_loop(loop)
     yield
     end(loop)
+
+
+@pytest.fixture(autouse=True)
+def data_planes_have_admission_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test of the library reads a cluster of its kubeconfigs' invented addresses."""
+    monkeypatch.setattr(served_kinds, "has_policies", lambda config: True)
 
 
 @pytest.fixture
