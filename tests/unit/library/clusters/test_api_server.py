@@ -16,6 +16,7 @@ from pulumi_hosted_mesh.clusters import api_server
 from pulumi_hosted_mesh.clusters.api_server import (
     WHOLE_SECONDS,
     ApiServer,
+    OutdatedError,
     RefusedError,
     UnauthorizedError,
     UnreachableError,
@@ -96,10 +97,10 @@ def test_a_path_before_the_api(tmp_path: Path) -> None:
 
 
 UNVERIFIED: list[tuple[str, str, Pair, dict[str, Any], str]] = [
-    ("another name than tls-server-name", "other.example.com", AUTHORITY, {"tls-server-name": NAME}, "is refused"),
-    ("the address, but another tls-server-name", "127.0.0.1", AUTHORITY, {"tls-server-name": NAME}, "is refused"),
-    ("another name than the address", NAME, AUTHORITY, {}, "is refused"),
-    ("another authority", "127.0.0.1", new_authority("stranger"), {}, "is refused"),
+    ("another name than tls-server-name", "other.example.com", AUTHORITY, {"tls-server-name": NAME}, "is rejected"),
+    ("the address, but another tls-server-name", "127.0.0.1", AUTHORITY, {"tls-server-name": NAME}, "is rejected"),
+    ("another name than the address", NAME, AUTHORITY, {}, "is rejected"),
+    ("another authority", "127.0.0.1", new_authority("stranger"), {}, "is rejected"),
     ("any, by insecure-skip-tls-verify", NAME, AUTHORITY, {"insecure-skip-tls-verify": True}, "insecure-skip"),
 ]
 
@@ -164,7 +165,7 @@ def test_an_object_that_cannot_be_read_is_told_by_where_it_is_from(
             with pytest.raises(UnreachableError) as caught:
                 ask(f"{path}?labelSelector=a")
             assert str(caught.value) == (
-                f"the API server at {where} answered {path} with an object whose {part} cannot be read. "
+                f"the API server at {where} answered {path} with an object with unreadable {part}. "
                 "Is it one of Kubernetes?"
             )
     assert "s3cr3t" not in str(caught.value)
@@ -193,10 +194,55 @@ def test_a_list_whose_pages_never_end_ends(tmp_path: Path) -> None:
             list(ApiServer(config(server.address)).list("/api/v1/namespaces"))
 
 
+def test_a_snapshot_has_the_version_from_which_a_watch_goes_on(tmp_path: Path) -> None:
+    body = '{"items": [{"metadata": {"name": "a"}}], "metadata": {"resourceVersion": "41"}}'
+    with serving(tmp_path, "127.0.0.1", body=body) as server:
+        found, version = ApiServer(config(server.address)).snapshot("/api/v1/pods?labelSelector=a%3Db")
+    assert ([one["metadata"]["name"] for one in found], version) == (["a"], "41")
+    with serving(tmp_path, "127.0.0.1", status=404) as server:
+        assert ApiServer(config(server.address)).snapshot("/apis/a.example.com/v1/as") == ([], None)
+
+
+def event(kind: str, **content: Any) -> str:
+    return json.dumps({"type": kind, "object": content})
+
+
+def test_a_watch_tells_each_change_until_the_server_ends_it(tmp_path: Path) -> None:
+    events = [event(kind, metadata={"name": "a"}) for kind in ("ADDED", "MODIFIED", "DELETED")]
+    with serving(tmp_path, "127.0.0.1", body="\n".join([*events, ""])) as server:
+        found = list(ApiServer(config(server.address)).watch("/api/v1/pods?labelSelector=a%3Db", "41", 90))
+    assert found == [(kind, {"metadata": {"name": "a"}}) for kind in ("ADDED", "MODIFIED", "DELETED")]
+    ((path, credential),) = server.received
+    assert path.startswith("/api/v1/pods?labelSelector=a%3Db&watch=1&")
+    assert path.endswith("&timeoutSeconds=90&resourceVersion=41")
+    assert credential == f"Bearer {TOKEN}"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (410, '{"code": 410}', OutdatedError),
+        (404, "{}", OutdatedError),
+        (200, event("ERROR", code=410, metadata={}) + "\n", OutdatedError),
+        (200, event("ERROR", code=500, message="etcd is away", metadata={}) + "\n", UnreachableError),
+        (200, "<html>\n", UnreachableError),
+        (403, '{"message": "may not watch"}', RefusedError),
+        (401, "{}", UnauthorizedError),
+    ],
+)
+def test_a_watch_that_fails_says_whether_to_list_again(
+    tmp_path: Path, status: int, body: str, kind: type[Exception]
+) -> None:
+    with serving(tmp_path, "127.0.0.1", status=status, body=body) as server:
+        with pytest.raises(UnreachableError) as caught:
+            list(ApiServer(config(server.address)).watch("/api/v1/pods", "41", 90))
+        assert type(caught.value) is kind
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "words"),
     [
-        (401, UnauthorizedError, "has ended, or is of another cluster. Log in anew"),
+        (401, UnauthorizedError, "is expired, or is another cluster's. Log in again"),
         (403, RefusedError, r"may not list\\x1b\[2J$"),
         (500, UnreachableError, "answered 500$"),
     ],
@@ -214,7 +260,7 @@ def test_silence_says_where_and_why() -> None:
         port = listener.getsockname()[1]
     for address, words in (
         (f"https://operator:{TOKEN}@127.0.0.1:{port}", f"does not answer at 127.0.0.1:{port}: connection refused"),
-        ("https://nowhere..invalid", "does not answer at nowhere..invalid:443: this machine does not find the name"),
+        ("https://nowhere..invalid", "does not answer at nowhere..invalid:443: this machine does not resolve the name"),
     ):
         with pytest.raises(UnreachableError, match=words) as caught:
             ApiServer(config(address)).get(KUBE_SYSTEM)
@@ -224,7 +270,7 @@ def test_silence_says_where_and_why() -> None:
 def test_who_accepts_and_never_answers_is_left() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
-        with pytest.raises(UnreachableError, match=f"does not answer at {address}: nothing came within"):
+        with pytest.raises(UnreachableError, match=f"does not answer at {address}: no byte within"):
             ApiServer(config(f"https://{address}")).text(KUBE_SYSTEM, seconds=0.05)
 
 
@@ -245,15 +291,15 @@ def test_an_answer_that_drips_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     with serving(tmp_path, "127.0.0.1") as server:
         server.RequestHandlerClass = Dripping
-        with pytest.raises(UnreachableError, match="its answer was not whole after 30 s"):
+        with pytest.raises(UnreachableError, match="its answer was not complete after 30 s"):
             ApiServer(config(server.address)).get(KUBE_SYSTEM)
 
 
 @pytest.mark.parametrize(
     ("token", "words"),
     [
-        (f"{TOKEN}\n{TOKEN}", "signs that none has"),
-        (f"{TOKEN}\u00fc", "signs that none has"),
+        (f"{TOKEN}\n{TOKEN}", "invalid characters"),
+        (f"{TOKEN}\u00fc", "invalid characters"),
         (None, "neither a token"),
     ],
     ids=["line break", "umlaut", "none"],
