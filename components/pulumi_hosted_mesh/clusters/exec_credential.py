@@ -1,4 +1,4 @@
-"""The credential that a program fetches (`users[].user.exec`, as of EKS, GKE and AKS), got the way kubectl gets it.
+"""Fetches a credential by a kubeconfig's program (`users[].user.exec`, as of EKS, GKE and AKS), as kubectl does.
 
 https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
 """
@@ -18,9 +18,9 @@ from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 
 VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
-# Some open a browser and wait for a login.
+# Some programs open a browser and wait for a login.
 TIMEOUT_SECONDS = 120
-# What a cluster's entry may hold for its program has this name in client-go.
+# client-go's name of the extension that a cluster's entry may have for its program.
 EXTENSION = "client.authentication.k8s.io/exec"
 OF_THE_CLUSTER = (
     "server",
@@ -30,14 +30,14 @@ OF_THE_CLUSTER = (
     "proxy-url",
     "disable-compression",
 )
-LOG_IN = "Run `kubectl get namespaces` with this kubeconfig, and log in as it says"
+LOG_IN = "Run `kubectl get namespaces` with this kubeconfig, and follow its instructions to log in"
 
 
 def fetched(config: Kubeconfig, field: str, source: str) -> Kubeconfig:
-    """The kubeconfig with what its program printed in the program's place; unchanged if it names none.
+    """The kubeconfig with the credential of its program in place of the program; unchanged without one.
 
-    field: where the kubeconfig's path stands, in the document or on the command line; source: which. Both for errors.
-    Raises: InvalidInputError if the program is not there, fails or prints no credential; never says what it printed.
+    field: the field or option with the kubeconfig's path. source: the document or command line. Both for errors.
+    Raises: InvalidInputError if the program does not exist, fails or prints no credential; never with its output.
     """
     content = json.loads(config.text)
     user = content["users"][0]["user"]
@@ -52,12 +52,13 @@ def fetched(config: Kubeconfig, field: str, source: str) -> Kubeconfig:
 
 
 def environment(plugin: Mapping[str, Any], cluster: Mapping[str, Any], *, interactive: bool) -> dict[str, str]:
-    """The program's environment: this one, what the kubeconfig adds, and what client-go tells it there."""
+    """The program's environment: this process's, the kubeconfig's additions, and client-go's KUBERNETES_EXEC_INFO."""
     spec: dict[str, Any] = {"interactive": interactive}
     if plugin.get("provideClusterInfo"):
         spec["cluster"] = {key: cluster[key] for key in OF_THE_CLUSTER if key in cluster}
-        for extension in cluster.get("extensions") or []:
-            if extension.get("name") == EXTENSION:
+        extensions = cluster.get("extensions")
+        for extension in extensions if isinstance(extensions, list) else []:
+            if isinstance(extension, Mapping) and extension.get("name") == EXTENSION:
                 spec["cluster"]["config"] = extension.get("extension")
     info = {"apiVersion": plugin["apiVersion"], "kind": "ExecCredential", "spec": spec}
     added = {str(one["name"]): str(one.get("value", "")) for one in plugin.get("env") or []}
@@ -65,16 +66,16 @@ def environment(plugin: Mapping[str, Any], cluster: Mapping[str, Any], *, intera
 
 
 def _run(plugin: Any, cluster: Mapping[str, Any]) -> bytes:
-    """What the program prints, which is a secret; what it says to people is on its standard error."""
+    """The program's standard output, a secret. Its messages go to standard error."""
     if not _fits(plugin):
-        rule = "must be a mapping with a command, and if given a list of args, and env, a list of names and values"
-        raise RuleBrokenError(rule, "Make the kubeconfig anew")
+        rule = "must be a mapping with a command, optionally a list of args, and env, a list of names and values"
+        raise RuleBrokenError(rule, "Make the kubeconfig again")
     if plugin.get("apiVersion") not in VERSIONS:
-        raise RuleBrokenError(f"must have apiVersion {' or '.join(VERSIONS)}", "Make the kubeconfig anew")
+        raise RuleBrokenError(f"must have apiVersion {' or '.join(VERSIONS)}", "Make the kubeconfig again")
     command, mode = plugin["command"], plugin.get("interactiveMode")
     interactive = mode != "Never" and sys.stdin.isatty()
     if mode == "Always" and not interactive:
-        raise RuleBrokenError(f"names {command}, which asks for input", "Run this in a terminal")
+        raise RuleBrokenError(f"names {command}, which requires input", "Run this in a terminal")
     try:
         return subprocess.run(
             [command, *map(str, plugin.get("args") or [])],
@@ -87,6 +88,9 @@ def _run(plugin: Any, cluster: Mapping[str, Any]) -> bytes:
     except OSError as error:
         hint = str(plugin.get("installHint") or "Install it, or put it on PATH").strip()
         raise RuleBrokenError(f"names {command}, which cannot be run ({error.strerror})", hint) from None
+    except ValueError:  # a NUL, or = in a variable's name
+        rule = f"names {command}, but a part of command, args or env has a character that no program accepts"
+        raise RuleBrokenError(rule, "Correct it") from None
     except subprocess.CalledProcessError as error:
         raise RuleBrokenError(f"names {command}, which failed with exit code {error.returncode}", LOG_IN) from None
     except subprocess.TimeoutExpired:
@@ -103,7 +107,7 @@ def _fits(plugin: Any) -> bool:
 
 
 def _credential(printed: bytes, plugin: Mapping[str, Any]) -> dict[str, str]:
-    """As a kubeconfig's user has it: the certificate and its key are PEM in an ExecCredential, and base64 there."""
+    """The credential for a kubeconfig's user: certificate and key are PEM in an ExecCredential, and base64 here."""
     try:
         answer = json.loads(printed)
         fits = (answer["kind"], answer["apiVersion"]) == ("ExecCredential", plugin["apiVersion"])

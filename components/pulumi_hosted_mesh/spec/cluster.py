@@ -1,56 +1,91 @@
-"""How the document names a cluster: a kubeconfig file, a context in it, and optionally the address to expect."""
+"""The reference to a cluster in a document: kubeconfig file, context, and optionally the expected address."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from pulumi_hosted_mesh.spec.charts import Charts
-from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, FilePath, Model, Text
+from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, FilePath, Model, Setter, Text, Variable
 
 
 class Client(Model):
-    """How fast, and how patiently, Pulumi's Kubernetes client asks the API server."""
+    """Rate limits and timeout of Pulumi's Kubernetes client."""
 
     qps: Annotated[float, Field(gt=0)] | None = None
-    """Requests per second; by default the provider plug-in's."""
+    """Requests per second; by default the provider plug-in's value."""
     burst: Annotated[int, Field(strict=True, ge=1)] | None = None
-    """Requests at once; by default the provider plug-in's."""
+    """Requests in one burst; by default the provider plug-in's value."""
     timeout_seconds: Annotated[int, Field(strict=True, ge=1)] | None = None
-    """How long one request may take, in seconds; by default 32."""
+    """Timeout of one request, in seconds; by default 32."""
+
+
+class CredentialProgram(Model):
+    """A program that prints a credential, as `users[].user.exec` of a kubeconfig."""
+
+    command: Annotated[Text, Field(min_length=1)]
+    """The program: a name on PATH, or an absolute path."""
+    args: list[Text] = []
+    """Its arguments."""
+    env: dict[Variable, Text] = {}
+    """Variables to add to its environment. Not secret: no credential belongs here."""
+    api_version: Literal["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"] = (
+        "client.authentication.k8s.io/v1"
+    )
+    """The version of the ExecCredential that it prints."""
+    provide_cluster_info: Annotated[bool, Field(strict=True)] = False
+    """True passes the cluster's address and authority to it, in KUBERNETES_EXEC_INFO."""
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The value of `exec` in a kubeconfig's user."""
+        return {
+            "apiVersion": self.api_version,
+            "command": self.command,
+            "args": list(self.args),
+            "env": [{"name": name, "value": value} for name, value in self.env.items()],
+            "interactiveMode": "Never",
+            "provideClusterInfo": self.provide_cluster_info,
+        }
 
 
 class ClusterReference(Model):
-    """A cluster that exists, as the one who runs Pulumi reaches it."""
+    """An existing cluster, by the deployer's kubeconfig."""
 
     kubeconfig: FilePath
-    """Path of a kubeconfig file; `~` and environment variables are expanded, a relative path starts at the program."""
+    """Path of a kubeconfig file. `~` and environment variables are expanded. A relative path starts at the program."""
     context: Text | None = None
-    """The context to use; by default the file's current one. Nothing but this context leaves the file."""
+    """The context to use; by default the file's current context. Other contexts of the file are not read."""
     server: ApiServer | None = None
-    """The API server that the context must point at, `https://HOST:PORT`. Set it, and a wrong file or context is
-    refused before anything is touched."""
+    """The expected API server of the context, `https://HOST:PORT`. A file or context with another address is rejected
+    before the first request."""
     identity: DnsLabel | None = None
-    """What the cluster is called in the stacks' state, no secret; by default a hash of the kubeconfig's certificate
-    authorities. While it stays, objects are updated in place; when it changes, all of them are replaced. So set it
-    before the authority is rotated, and where clusters share one; for a new mesh the uid of the namespace kube-system
-    is a good choice. For stacks that exist, set what the state has: clusterIdentifier without the role before it."""
+    """The cluster's name in the stacks' state, no secret; by default a hash of the kubeconfig's certificate
+    authorities. A new identity replaces all objects of the cluster. Set it before you rotate the authority, and where
+    clusters share an authority. For a new mesh the uid of the namespace kube-system is a good choice. For existing
+    stacks, copy the state's `clusterIdentifier`, without the role before it."""
+    exec: CredentialProgram | None = None
+    """The program that prints the credential of this run, on this document's own terms. The kubeconfig then gives the
+    address and the authority only, as of a cluster's owner; one with a credential or a program is rejected. istiod runs
+    no program: it has a ServiceAccount's token."""
     client: Client = Client()
     """Settings of Pulumi's Kubernetes client."""
 
     @property
     def client_settings(self) -> Any:
-        """The settings that are given, by name."""
+        """The client's settings that the document has, by name."""
         return self.client.model_dump(exclude_none=True) or None
 
 
 class ClusterBase(Model):
-    """What a data plane's cluster has once, however many meshes it is a member of: the stack `cluster`."""
+    """The objects that all meshes of a data plane's cluster share: the stack `cluster`."""
+
+    setter = Setter.OWNER
 
     cluster: ClusterReference
     """The data plane's cluster."""
     charts: Charts = Charts()
-    """Where Istio's charts come from, and the newest version that a mesh of this cluster has."""
+    """The source of Istio's charts. The version is the newest of all meshes of this cluster."""
     keep_on_destroy: Annotated[bool, Field(strict=True)] = True
-    """False removes Istio's custom resource definitions with the stack, and with them every Istio object."""
+    """False: `pulumi destroy` removes Istio's custom resource definitions, and with them every Istio object."""

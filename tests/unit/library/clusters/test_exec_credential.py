@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from pulumi_hosted_mesh.clusters import kubeconfig
-from pulumi_hosted_mesh.clusters.exec_credential import fetched
+from pulumi_hosted_mesh.clusters.exec_credential import environment, fetched
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
@@ -124,11 +124,11 @@ REFUSED: list[tuple[str, str, int, dict[str, Any], str, str]] = [
     ("no key", answering(token=TOKEN, clientCertificateData="PEM"), 0, {}, "printed no ExecCredential", "log in"),
     ("no program", "", 0, {"command": "./gone"}, "cannot be run (No such file", "Install it"),
     ("no program, with a hint", "", 0, {"command": "gone", "installHint": "Get it"}, "cannot be run", "Get it"),
-    ("a version that is gone", "", 0, {"apiVersion": "client.authentication.k8s.io/v1alpha1"}, V1BETA1, "anew"),
-    ("no command", "", 0, {"command": None}, "must be a mapping with a command", "anew"),
-    ("arguments that are no list", "", 0, {"args": 5}, "must be a mapping with a command", "anew"),
-    ("variables that are none", "", 0, {"env": [TOKEN]}, "must be a mapping with a command", "anew"),
-    ("a program that asks", answering(token=TOKEN), 0, {"interactiveMode": "Always"}, "asks for input", "terminal"),
+    ("a version that is gone", "", 0, {"apiVersion": "client.authentication.k8s.io/v1alpha1"}, V1BETA1, "again"),
+    ("no command", "", 0, {"command": None}, "must be a mapping with a command", "again"),
+    ("arguments that are no list", "", 0, {"args": 5}, "must be a mapping with a command", "again"),
+    ("variables that are none", "", 0, {"env": [TOKEN]}, "must be a mapping with a command", "again"),
+    ("a program that asks", answering(token=TOKEN), 0, {"interactiveMode": "Always"}, "requires input", "terminal"),
 ]
 
 
@@ -151,3 +151,23 @@ def test_the_error_says_where_the_kubeconfig_was_named(tmp_path: Path) -> None:
     program(tmp_path, "", 1)
     with pytest.raises(InvalidInputError, match=r"^the command line cannot be used, --kubeconfig: "):
         fetched(config(tmp_path), "--kubeconfig", "the command line")
+
+
+@pytest.mark.parametrize("extensions", [None, [None], ["text"], [[]], True, {"name": "x"}, [{"name": None}]], ids=str)
+def test_extensions_of_another_form_are_ignored(extensions: Any) -> None:
+    """They are any tool's own."""
+    cluster = {"server": "https://api.example.com", "extensions": extensions}
+    plugin = {"apiVersion": V1, "command": "a", "provideClusterInfo": True}
+    info = json.loads(environment(plugin, cluster, interactive=False)["KUBERNETES_EXEC_INFO"])
+    assert info["spec"] == {"interactive": False, "cluster": {"server": "https://api.example.com"}}
+
+
+@pytest.mark.parametrize(
+    "plugin",
+    [{"args": ["a\0b"]}, {"env": [{"name": "A=B", "value": "x"}]}, {"env": [{"name": "A", "value": "\0"}]}],
+    ids=str,
+)
+def test_characters_that_no_program_accepts_are_one_line(tmp_path: Path, plugin: dict[str, Any]) -> None:
+    program(tmp_path, answering(token=TOKEN))
+    with pytest.raises(InvalidInputError, match="has a character that no program accepts"):
+        fetched(config(tmp_path, **plugin), FIELD, "data-plane.yaml")
