@@ -1,10 +1,9 @@
-"""Reading a document or a component's arguments: to a model, or to one clear error."""
+"""Validation of documents and components' arguments: returns a model, or raises one error with all problems."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -12,19 +11,18 @@ import yaml
 from pulumi import Output
 from pydantic import BaseModel, ValidationError
 
+from pulumi_hosted_mesh import yaml_text
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
-from pulumi_hosted_mesh.spec.fields import Model
+from pulumi_hosted_mesh.spec.fields import Model, models_in
+from pulumi_hosted_mesh.spec.setters import of_the_other_side
 
 M = TypeVar("M", bound=Model)
-MERGE = "tag:yaml.org,2002:merge"
 Location = Sequence[str | int]
 
-# What PyYAML raises; the last two for a date or a number that is none (2024-13-01), and for what nests too deep.
-UNPARSABLE = (yaml.YAMLError, ValueError, RecursionError)
-# Characters: a kubeconfig of a thousand clusters has six million. Of more PyYAML would make gigabytes, for minutes.
+# Characters: a kubeconfig of a thousand clusters has six million. PyYAML would parse more for minutes, in gigabytes.
 LONGEST = 8 * 2**20
 NOT_TEXT = Problem("(file)", "cannot be read: it is not UTF-8 text", "Save it as UTF-8, or name another file")
-# pydantic's error types that say no more than "of another type", in the words of a YAML document.
+# Messages for pydantic's error types about a value's type, in terms of YAML.
 TYPES = {
     "string_type": "must be text",
     "int_type": "must be a whole number, without quotes",
@@ -35,38 +33,25 @@ TYPES = {
     "model_type": "must be a mapping of fields to values",
     "model_attributes_type": "must be a mapping of fields to values",
 }
-OTHER_VERSION = "If a newer hosted-mesh made the file, install that one here; else have it made anew"
+OTHER_VERSION = "If a newer hosted-mesh made the file, install that version here; else make the file again"
 OUTPUT = (
-    "is an Output, but names of objects, rules and what a preview shows depend on it",
-    "Give the value itself, from configuration for one; docs/components/hosted-mesh.md lists what may be an Output",
+    "is an Output, but names of objects, rules and previews depend on it",
+    "Give the value itself, for example from configuration; docs/components/hosted-mesh.md lists the allowed Outputs",
 )
 
 
-class RepeatedKeyError(yaml.MarkedYAMLError):
-    """A mapping has two entries of one name. YAML's readers would keep the last and drop the first without a word."""
-
-
-class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which also refuses repeated keys."""
-
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        node: yaml.MappingNode = super().compose_mapping_node(anchor)
-        seen = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
-                if (key.tag, key.value) in seen:
-                    raise RepeatedKeyError(problem=key.value, problem_mark=key.start_mark)
-                seen.add((key.tag, key.value))
-        return node
-
-
-def read_file(model: type[M], path: Path) -> M:
-    """The document that a YAML file holds. Raises: InvalidInputError."""
+def read_document_file(model: type[M], path: Path) -> M:
+    """The document in a YAML file. Raises: InvalidInputError."""
     return read_text(model, text_of_file(path), str(path))
 
 
+def content_of_file(path: Path) -> object:
+    """The content of a YAML file, not yet a document. Raises: InvalidInputError."""
+    return parsed(text_of_file(path), str(path))
+
+
 def text_of_file(path: Path) -> str:
-    """The text of a file, without the mark at its start that some editors put there. Raises: InvalidInputError."""
+    """The text of a file, without a byte order mark. Raises: InvalidInputError."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -77,39 +62,39 @@ def text_of_file(path: Path) -> str:
 
 
 def read_text(model: type[M], text: str, source: str) -> M:
-    """The document that YAML or JSON text holds. Raises: InvalidInputError."""
-    return read(model, parsed(text, source), source)
+    """The document in YAML or JSON text. source: its name in errors. Raises: InvalidInputError."""
+    return read_document(model, parsed(text, source), source)
 
 
 def parsed(text: str, source: str) -> object:
-    """What YAML or JSON text says, in which no key may be repeated. Raises: InvalidInputError."""
+    """The content of YAML or JSON text without repeated keys. Raises: InvalidInputError."""
     if len(text) > LONGEST:
-        rule = f"is longer than {LONGEST // 2**20} MiB, which no document is"
-        raise InvalidInputError([Problem("(file)", rule, "Name the document that is meant")], source)
+        rule = f"is longer than {LONGEST // 2**20} MiB, too long for a document"
+        raise InvalidInputError([Problem("(file)", rule, "Name another file")], source)
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader)
-    except UNPARSABLE as error:
+        return yaml_text.load(text, unique_keys=True)
+    except yaml_text.UNPARSABLE as error:
         raise InvalidInputError([_unparsable(error)], source) from None
 
 
 def _unparsable(error: Exception) -> Problem:
-    """Why YAML could not be parsed, without its own words, which repeat what stands there."""
+    """The problem with unparsable YAML. PyYAML's messages are left out, because they quote the content."""
     mark = getattr(error, "problem_mark", None)
     where = f"line {mark.line + 1}" if mark else "file"
-    if isinstance(error, RepeatedKeyError):
-        rule, fix = "is given twice in one mapping, so the first would be dropped", "Make one of the two"
+    if isinstance(error, yaml_text.RepeatedKeyError):
+        rule, fix = "is given twice in one mapping, so the first would be dropped", "Merge the two"
         return Problem(f"{error.problem} ({where})", rule, fix)
     if isinstance(error, yaml.composer.ComposerError) and "single document" in str(error.context):
-        return Problem(f"({where})", "begins a second document, but a file holds one", "Give each a file of its own")
+        return Problem(f"({where})", "begins a second document, but a file holds one", "Put each into its own file")
     if isinstance(error, yaml.YAMLError):
         return Problem(f"({where})", "is not valid YAML", "Correct the syntax")
     if isinstance(error, RecursionError):
-        return Problem("(file)", "nests too deep to be read", "Give the document that is meant")
-    return Problem("(file)", "holds a date or a number that is none", "Correct it, or put it in quotes")
+        return Problem("(file)", "is nested too deeply", "Name another file")
+    return Problem("(file)", "holds an invalid number or character", "Correct it, or put it in quotes")
 
 
-def read(model: type[M], document: object, source: str = "the document") -> M:
-    """What parsed YAML describes. source: where it stands, for errors.
+def read_document(model: type[M], document: object, source: str = "the document") -> M:
+    """The document in parsed YAML. source: its name in errors.
 
     Raises: InvalidInputError with every problem found, each naming the field, the rule and the fix.
     """
@@ -117,19 +102,19 @@ def read(model: type[M], document: object, source: str = "the document") -> M:
 
 
 def read_arguments(model: type[M], arguments: object, source: str = "the component's arguments") -> M:
-    """What a component's arguments describe: fields in snake_case, without those that are None.
+    """The document in a component's arguments: fields in snake_case; None counts as absent.
 
-    A model that has been read already is taken as it is. Raises: InvalidInputError.
+    A validated model is returned unchanged. Raises: InvalidInputError.
     """
     if isinstance(arguments, model):
         return arguments
-    if found := [Problem(path_of(location), *OUTPUT) for location in outputs_in(arguments)]:
+    if found := [Problem(field_path(location), *OUTPUT) for location in outputs_in(arguments)]:
         raise InvalidInputError(found, source)
-    return _validated(model, _given(arguments), source, by_name=True)
+    return _validated(model, _without_none(arguments), source, by_name=True)
 
 
 def outputs_in(arguments: Any) -> Iterator[Location]:
-    """Where Outputs are in arguments."""
+    """The locations of Outputs in arguments."""
     if isinstance(arguments, Output):
         yield ()
     inner: Any = ()
@@ -141,28 +126,29 @@ def outputs_in(arguments: Any) -> Iterator[Location]:
         yield from ((step, *rest) for rest in outputs_in(value))
 
 
-def _given(arguments: Any) -> Any:
-    """Without what is None: other languages' SDKs send what was left out so."""
+def _without_none(arguments: Any) -> Any:
+    """Arguments without None: other languages' SDKs send it for absent values."""
     if isinstance(arguments, Mapping):
-        return {key: _given(value) for key, value in arguments.items() if value is not None}
+        return {key: _without_none(value) for key, value in arguments.items() if value is not None}
     if isinstance(arguments, list | tuple):
-        return [_given(value) for value in arguments]
-    return whole(arguments)
+        return [_without_none(value) for value in arguments]
+    return whole_numbers(arguments)
 
 
-def whole(value: Any) -> Any:
-    """A value as it was before the engine carried it: every number is a float there, 15012.0."""
+def whole_numbers(value: Any) -> Any:
+    """A value with whole numbers as int. The engine transports every number as a float, such as 15012.0."""
     if isinstance(value, Mapping):
-        return {key: whole(inner) for key, inner in value.items()}
+        return {key: whole_numbers(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [whole(inner) for inner in value]
+        return [whole_numbers(inner) for inner in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _validated(model: type[M], document: object, source: str, *, by_name: bool) -> M:
     if not isinstance(document, Mapping):
         rule = f"must be a mapping of fields to values{', and is empty' if document is None else ''}"
-        raise InvalidInputError([Problem("(document)", rule, "`hosted-mesh schema --kind KIND` says which")], source)
+        fix = "Run `hosted-mesh schema --kind KIND` for the fields"
+        raise InvalidInputError([Problem("(document)", rule, fix)], source)
     try:
         return model.model_validate(document, by_alias=True, by_name=by_name)
     except ValidationError as error:
@@ -174,9 +160,9 @@ def _validated(model: type[M], document: object, source: str, *, by_name: bool) 
 
 
 def _walk(model: type[BaseModel], location: Location) -> tuple[list[str | int], list[type[BaseModel]]]:
-    """The location as it is written, and the models that may stand there; none where names are free.
+    """The location in the document, and the models allowed there; none where names are free.
 
-    Pydantic puts the tag of a tagged union in between, which is no step of a path in the document.
+    Pydantic's location also has the tag of a tagged union, which is no step of the document's path.
     """
     written, models = list[str | int](), [model]
     for step in location:
@@ -194,21 +180,23 @@ def _walk(model: type[BaseModel], location: Location) -> tuple[list[str | int], 
 def _problem(
     model: type[Model], kind: str, location: Location, context: Mapping[str, object], value: object, *, is_file: bool
 ) -> Problem:
-    """The problem without the value, which may be a secret."""
+    """The problem, without the value, because it may be a secret."""
     another = model.handed_over and is_file
     if location and location[-1] == "[key]":  # pydantic's mark for the name of an entry, not its value
         location = location[:-1]
-    field = path_of(_walk(model, location)[0])
+    field = field_path(_walk(model, location)[0])
     broken = context.get("error")
     if isinstance(broken, RuleBrokenError):
         return Problem(field, broken.rule, broken.fix)
     if kind == "missing":
         return Problem(field, "is required", "Add it")
+    if kind == "extra_forbidden" and len(location) == 1 and (found := of_the_other_side(model, str(location[0]))):
+        return Problem(field, *found)
     if kind == "extra_forbidden":
-        return Problem(field, "is not a field of the document", OTHER_VERSION if another else _known(model, location))
+        return Problem(field, "is not a field of the document", OTHER_VERSION if another else _fields(model, location))
     if kind == "literal_error":
         return Problem(field, f"must be {context.get('expected')}", OTHER_VERSION if another else "Change its value")
-    if kind == "string_type" and isinstance(value, bool | int | float | date):
+    if kind == "string_type" and isinstance(value, bool | int | float):
         return Problem(field, TYPES[kind], _in_quotes(model, location, value))
     if kind in TYPES:
         return Problem(field, TYPES[kind], "Change its value")
@@ -226,44 +214,36 @@ def _problem(
 
 
 def _in_quotes(model: type[BaseModel], location: Location, value: object) -> str:
-    """How to make text of what YAML reads as a number, a date or true.
+    """The fix for text that YAML reads as a number or true.
 
-    A whole number is repeated if it stands in a field of the document: no such field holds a secret. Anything else is
-    not, for YAML does not tell how it was written (1.30 or 1.3, on or true).
+    The fix repeats a number as written in a field of the document, because such a field holds no secret.
     """
     name = location[-1]
-    known = isinstance(name, str) and name in fields_at(model, location[:-1])
-    shown = value if known and type(value) is int else "..."
-    return f'Put it in quotes, like {name}: "{shown}"' if known else "Put it in quotes"
+    is_field = isinstance(name, str) and name in fields_at(model, location[:-1])
+    shown = value if type(value) is int or isinstance(value, yaml_text.WrittenInt | yaml_text.WrittenFloat) else "..."
+    return f'Put it in quotes, like {name}: "{shown}"' if is_field else "Put it in quotes"
 
 
-def _known(model: type[BaseModel], location: Location) -> str:
+def _fields(model: type[BaseModel], location: Location) -> str:
     return nearest(str(location[-1]), fields_at(model, location[:-1]), "The fields here are")
 
 
-def nearest(name: str, known: Iterable[str], these: str) -> str:
-    """What somebody may have meant by an unknown name, for a fix; else all names, after the words in `these`."""
-    near = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"Did you mean {near[0]}?" if near else f"{these} {', '.join(sorted(known))}"
+def nearest(name: str, names: Iterable[str], these: str) -> str:
+    """A fix for an unknown name: the closest of `names`, else all names after the words in `these`."""
+    near = difflib.get_close_matches(name, sorted(names), n=1)
+    return f"Did you mean {near[0]}?" if near else f"{these} {', '.join(sorted(names))}"
 
 
 def fields_at(model: type[BaseModel], location: Location) -> list[str]:
-    """The names, as written in YAML, of the fields that the part of the document at `location` may have.
+    """The names in YAML of the fields allowed at `location`.
 
-    None where names are free, as in a mapping of environment variables.
+    Empty where names are free, as in a mapping of environment variables.
     """
     models = _walk(model, location)[1]
     return list(dict.fromkeys(str(field.alias) for one in models for field in one.model_fields.values()))
 
 
-def models_in(annotation: object) -> list[type[BaseModel]]:
-    """The models in the annotation of a field, those of a union among them."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [found for part in get_args(annotation) for found in models_in(part)]
-
-
-def path_of(location: Location) -> str:
+def field_path(location: Location) -> str:
     """`("dataPlane", "gateways", 0, "name")` as `dataPlane.gateways[0].name`."""
     path = ""
     for step in location:
