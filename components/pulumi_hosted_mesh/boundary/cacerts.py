@@ -1,4 +1,4 @@
-"""The files of the Secret `cacerts`: what they are called, and that they are whole. Pure."""
+"""The files of the Secret `cacerts`: their names, and a check that none is missing. Pure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ROOT_FILE: Final = "root-cert.pem"
 
 
 def cacerts_files(certificate: str, key: str, root_certificate: str) -> dict[str, str]:
-    """The files by the names that istiod looks for (security/pkg/pki/ca)."""
+    """The files by the names that istiod reads (security/pkg/pki/ca)."""
     return {
         "ca-cert.pem": certificate,
         CACERTS_PRIVATE_KEY: key,
         ROOT_FILE: root_certificate,
-        # The intermediate alone: istiod appends it to each certificate that it issues, and the root is known anyway.
+        # The intermediate alone: istiod appends it to each certificate that it issues, and proxies have the root.
         "cert-chain.pem": certificate,
     }
 
@@ -28,10 +28,10 @@ FILES: Final = tuple(cacerts_files("", "", ""))
 
 
 def whole_cacerts(files: Any, source: str) -> Mapping[str, str]:
-    """The files, if istiod can use them: where one is missing, it makes an authority of its own, and writes its key to
-    the data plane. Its root and its chain reach data planes, so nothing but certificates may be in them.
+    """The files, complete. If one is missing, istiod makes its own authority and writes its key to the data plane.
 
-    source: what the errors are about. Raises: InvalidInputError.
+    istiod sends root and chain to data planes, so they may hold certificates only. source: for errors.
+    Raises: InvalidInputError.
     """
     found: Mapping[str, str] = files if isinstance(files, Mapping) else {}
     if missing := [name for name in FILES if not found.get(name)]:
