@@ -1,4 +1,4 @@
-"""How the command line says that something given cannot be used, or that a cluster does not answer."""
+"""The command line's errors for invalid input, and for a cluster that does not answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """A user's mistake is a message on standard error and exit code 1, never a stack trace."""
+    """Prints a user's mistake on standard error and exits with code 1, without a stack trace."""
     try:
         yield
     except (InvalidInputError, UnreachableError) as mistake:

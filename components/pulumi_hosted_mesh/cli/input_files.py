@@ -1,4 +1,4 @@
-"""What a command is given to read: one way for all, in which `-` is a pipe and every mistake is one message."""
+"""Reads the input files of every command. `-` is standard input. Each mistake is one message."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from pulumi_hosted_mesh.cli import document_kinds
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.fields import Model
-from pulumi_hosted_mesh.spec.load import NOT_TEXT, read_text, text_of_file
+from pulumi_hosted_mesh.spec.load import NOT_TEXT, parsed, read_document, text_of_file
 
 M = TypeVar("M", bound=Model)
 PIPE: Final = Path("-")
@@ -18,7 +19,7 @@ OUTPUTS: Final = "pulumi stack output --json"
 
 
 def text_of(path: Path) -> str:
-    """The text of a file, or of the pipe. Raises: InvalidInputError."""
+    """The text of a file or of standard input. Raises: InvalidInputError."""
     if path != PIPE:
         return text_of_file(path)
     try:
@@ -28,12 +29,20 @@ def text_of(path: Path) -> str:
 
 
 def document_of(model: type[M], path: Path) -> M:
-    """The document that a file, or the pipe, holds. Raises: InvalidInputError."""
-    return read_text(model, text_of(path), str(path))
+    """The document in a file or on standard input. Raises: InvalidInputError, for another kind with its commands."""
+    content = parsed(text_of(path), str(path))
+    try:
+        return read_document(model, content, str(path))
+    except InvalidInputError:
+        if kinds := document_kinds.kinds_of(content):
+            rule = f"is a document of kind {' or '.join(kinds)}, which this command does not take here"
+            fix = "; ".join(document_kinds.COMMANDS[kind] for kind in kinds)
+            raise InvalidInputError([Problem("(file)", rule, fix)], str(path)) from None
+        raise
 
 
 def printed(text: str, source: str, command: str) -> dict[str, Any]:
-    """The JSON object that a command of pulumi prints. source: what holds the text, for errors."""
+    """The JSON object in the output of a pulumi command. source: origin of the text, for errors."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -44,8 +53,12 @@ def printed(text: str, source: str, command: str) -> dict[str, Any]:
 
 
 def resources_of(path: Path) -> list[dict[str, Any]]:
-    """The resources of a stack by its export; none of a stack that is empty. Raises: InvalidInputError."""
-    deployment = printed(text_of(path), str(path), EXPORT).get("deployment")
+    """The resources in a stack's export, or in a preview; none for an empty stack. Raises: InvalidInputError."""
+    given = printed(text_of(path), str(path), EXPORT)
+    if isinstance(steps := given.get("steps"), list):  # of `pulumi preview --json`
+        states = [one.get("newState") for one in steps if isinstance(one, dict)]
+        given = {"deployment": {"resources": [one for one in states if one is not None]}}
+    deployment = given.get("deployment")
     if not isinstance(deployment, dict):
         raise not_printed_by(EXPORT, str(path))
     found = deployment.get("resources") or []
@@ -55,8 +68,8 @@ def resources_of(path: Path) -> list[dict[str, Any]]:
 
 
 def not_printed_by(command: str, source: str) -> InvalidInputError:
-    """The error about text that is not what a command of pulumi prints."""
-    return InvalidInputError([Problem("(file)", f"is not what `{command}` prints", "Pipe its output in")], source)
+    """The error for text that is not the output of a pulumi command."""
+    return InvalidInputError([Problem("(file)", f"is not the output of `{command}`", "Pipe its output in")], source)
 
 
 def _is_resource(one: Any) -> bool:

@@ -12,6 +12,7 @@ from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.spec.stack import REQUIRED, StackKind
 from typer.testing import CliRunner
 
+from tests.unit.library.clusters.kubeconfigs import content
 from tests.unit.library.documents import document
 
 STACKS = Path(__file__).parents[4] / "stacks"
@@ -116,3 +117,48 @@ def test_charts_in_a_directory_are_there(kind: StackKind, tmp_path: Path) -> Non
     (tmp_path / "charts/istiod/files").mkdir()
     (tmp_path / "charts/istiod/files/profile-remote.yaml").touch()
     assert validated(file)[0] == 0
+
+
+def last_line(tmp_path: Path, kind: str, kubeconfig: str = "kubeconfig", **keys: Any) -> tuple[str, str]:
+    """The last line of standard output, and standard error. The program's folder has a kubeconfig."""
+    (tmp_path / "Pulumi.yaml").touch()
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(content()))
+    file = tmp_path / "stacks" / f"Pulumi.{kind}.yaml"
+    file.parent.mkdir(exist_ok=True)
+    own = {"kubeconfig": kubeconfig}
+    mesh = document({"controlPlane.cluster": own, "memberships.0.cluster": own})
+    given = {"mesh": mesh, "dataPlane": {"mesh": "demo", "cluster": own}}
+    file.write_text(config(stack=kind, **{key: given[key] for key in REQUIRED[StackKind(kind)]}, **keys))
+    done = CliRunner().invoke(app, ["validate", "--kind", "stack", str(file)])
+    assert done.exit_code == 0, done.output
+    return done.stdout.splitlines()[-1].removeprefix(f"{file}: "), done.stderr
+
+
+CONTROL, MEMBER = "(controlPlane.cluster)", "(memberships[0].cluster)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "places"),
+    [
+        ("all-in-one", [CONTROL, MEMBER]),
+        ("control-plane", [CONTROL]),
+        ("access", ["(cluster)"]),
+        ("trust", []),
+    ],
+)
+def test_the_last_line_has_the_kubeconfigs_that_the_stack_reads(tmp_path: Path, kind: str, places: list[str]) -> None:
+    """Relative to the program's folder, as `pulumi up` reads them; each with its context."""
+    line, warnings = last_line(tmp_path, kind)
+    assert line.startswith("valid, as kind stack; ")
+    assert line.endswith(". No cluster was contacted. It can be used")
+    assert re.findall(r"kubeconfig with context provider (\(.*?\))", line) == places
+    assert ("it names no kubeconfig" in line) == (not places)
+    assert warnings == ""
+
+
+def test_a_stack_whose_kubeconfig_is_not_here_is_not_said_to_be_usable(tmp_path: Path) -> None:
+    line, warnings = last_line(tmp_path, "access", "elsewhere")
+    assert line.endswith("It cannot be used from here before the warning is mended")
+    assert "names no kubeconfig" not in line
+    assert warnings.startswith("warning: cluster.kubeconfig: cannot be read (No such file or directory)")
+    assert last_line(tmp_path, "trust", "elsewhere")[0].endswith("It can be used")
