@@ -1,4 +1,4 @@
-"""What crosses from the control plane to the data plane: public facts, in a type that has no room for a secret."""
+"""The public facts that cross from the control plane to the data plane, in a type without a field for a secret."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pulumi_hosted_mesh.boundary.arguments import checked, is_later
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.data_plane import Membership
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
-from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
 from pulumi_hosted_mesh.spec.features import Features
 from pulumi_hosted_mesh.spec.fields import pem_certificate
 from pulumi_hosted_mesh.spec.load import OUTPUT, read_arguments
@@ -21,21 +20,21 @@ from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, DEFAULT_TAG, INJECTION_LABEL, REVISION_LABEL, namespace_of
 
 if TYPE_CHECKING:
-    from pulumi_hosted_mesh.inputs import EndpointArgs
+    from pulumi_hosted_mesh._generated.inputs import EndpointArgs
 
 SOURCE = "the control plane's endpoint"
 
 
 @dataclass(frozen=True)
 class ControlPlaneEndpoint:
-    """Everything that one data plane is told of one revision of its control plane.
+    """The public facts of one revision of the control plane for one data plane.
 
-    All but the root certificate comes from the mesh document, so both sides can be planned without waiting for each
-    other. `document` has these facts as a file has them.
+    All but the root certificate come from the mesh document, so neither side's preview waits for the other. `document`
+    has the facts in the form of an endpoint file.
     """
 
     document: EndpointDocument
-    """The facts; its root certificate may be empty here, for it need not be known yet."""
+    """The facts; its root certificate may be empty here, because it may still be an Output."""
     root_certificate: pulumi.Output[str]
     """The mesh's root certificate, PEM, public: the webhooks' CA bundle."""
 
@@ -43,9 +42,8 @@ class ControlPlaneEndpoint:
     def of(
         cls, mesh: Mesh, revision: Revision, membership: Membership, root_certificate: pulumi.Input[str]
     ) -> ControlPlaneEndpoint:
-        """What a member of a mesh is told. root_certificate: PEM; the CrossGuard pack refuses a secret."""
-        exposure = revision.exposure
-        apart = exposure.webhooks if isinstance(exposure, LoadBalancerExposure) else None
+        """The endpoint for a membership. root_certificate: PEM; the CrossGuard pack rejects a secret."""
+        address = revision.exposure.address
         document = EndpointDocument(
             mesh=mesh.name,
             membership=membership.name,
@@ -53,7 +51,9 @@ class ControlPlaneEndpoint:
             tags=mesh.tags_of(revision),
             injects=mesh.injects(revision),
             host=revision.host,
-            webhook_host=apart.host if apart else None,
+            webhook_host=address.webhook_host,
+            xds_port=address.xds_port,
+            webhook_port=address.webhook_port,
             trust_domain=mesh.domain,
             cluster_id=mesh.cluster_id(membership),
             network=mesh.network(membership),
@@ -61,16 +61,16 @@ class ControlPlaneEndpoint:
             istio_version=revision.charts.version,
             features=revision.features,
         )
-        return cls(document, _bundle(root_certificate))
+        return cls(document.model_copy(update={"generation": document.own_generation()}), _bundle(root_certificate))
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> ControlPlaneEndpoint:
-        """Of a file, of another stack's output, or of a component's arguments. Raises InvalidInputError.
+        """The endpoint in a file, another stack's output, or a component's arguments. Raises InvalidInputError.
 
-        `root_certificate` may be an Output in it; all else is plain.
+        Only `root_certificate` may be an Output.
         """
         if isinstance(facts, pulumi.Output):
-            fix = "Give its facts, of `read_endpoint` for one; only its root certificate may be an Output"
+            fix = "Give its facts, for example from `read_endpoint`; only its root certificate may be an Output"
             raise InvalidInputError([Problem("endpoint", OUTPUT[0], fix)], SOURCE)
         if not isinstance(facts, Mapping):
             facts = read_arguments(EndpointDocument, facts, SOURCE).model_dump()
@@ -82,8 +82,8 @@ class ControlPlaneEndpoint:
             return cls(read_arguments(EndpointDocument, given, SOURCE), _bundle(certificate))
         document = read_arguments(EndpointDocument, given, SOURCE)
         if not document.root_certificate:
-            rule = "is required: by it the API server and proxies know istiod"
-            fix = "Give the mesh's root certificate, PEM; `hosted-mesh endpoint` writes it"
+            rule = "is required: the API server and proxies verify istiod by it"
+            fix = "Add the mesh's root certificate, PEM; `hosted-mesh endpoint` writes it"
             raise InvalidInputError([Problem("rootCertificate", rule, fix)], SOURCE)
         return cls(document, pulumi.Output.from_input(document.root_certificate))
 
@@ -109,7 +109,7 @@ class ControlPlaneEndpoint:
 
     @property
     def features(self) -> Features:
-        """What this istiod has on, and so needs rights for."""
+        """This istiod's features, which require rights."""
         return self.document.features
 
     @property
@@ -124,17 +124,17 @@ class ControlPlaneEndpoint:
 
     @property
     def discovery_address(self) -> str:
-        """HOST:PORT of xDS and of the CA."""
+        """HOST:PORT of xDS and the CA."""
         return self.document.discovery_address
 
     @property
     def is_default(self) -> bool:
-        """Whether namespaces labelled `istio-injection: enabled` are this revision's."""
+        """Whether the label `istio-injection: enabled` chooses this revision."""
         return self.revision == DEFAULT_REVISION or DEFAULT_TAG in self.document.tags
 
     @property
     def injection_labels(self) -> Mapping[str, str]:
-        """Labels on a namespace whose Pods get sidecars."""
+        """Labels of a namespace that give its Pods sidecars."""
         return {INJECTION_LABEL: "enabled"} if self.is_default else {REVISION_LABEL: self.revision}
 
     def as_arguments(self) -> EndpointArgs:
@@ -149,6 +149,6 @@ class ControlPlaneEndpoint:
 
 
 def _bundle(root_certificate: Any) -> pulumi.Output[str]:
-    """The root certificate, checked. As an empty CA bundle it would make the API server trust every authority of its
-    own system."""
+    """The root certificate, checked. With an empty CA bundle the API server would trust all authorities of its
+    system."""
     return pulumi.Output.from_input(checked(root_certificate, pem_certificate, "rootCertificate", SOURCE))

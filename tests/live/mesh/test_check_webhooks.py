@@ -26,6 +26,7 @@ from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools
 from tests.live.mesh.breaking import mesh, webhooks
 from tests.support.authorities import Authority, pem
+from tests.support.nightly import nightly_if
 
 MUTATING, VALIDATING = MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 ELSEWHERE = "https://istiod.elsewhere.test:15017/"
@@ -155,7 +156,20 @@ BREAKS: list[tuple[str, Break, list[str | None]]] = [
 ]
 
 
-@pytest.mark.parametrize(("breaks", "expected"), [pytest.param(b, e, id=what) for what, b, e in BREAKS])
+NIGHTLY = {
+    *(f"{what}, {MUTATING.__name__}" for what in ("a name that is not there", "no way there", "another path")),
+    *(f"{what}, {VALIDATING.__name__}" for what in ("another root", "another name", "a name that is not there")),
+    *(f"{what}, {VALIDATING.__name__}" for what in ("no way there", "nobody answers")),
+    *("validation fails open", "injection is not asked", "somebody else refuses"),
+}
+"""Second ways to a cause that another case has."""
+assert {what for what, *_ in BREAKS} >= NIGHTLY
+
+
+@pytest.mark.parametrize(
+    ("breaks", "expected"),
+    [pytest.param(b, e, id=what, marks=nightly_if(what in NIGHTLY)) for what, b, e in BREAKS],
+)
 def test_what_is_broken_is_named(
     deployed: Deployed, facts: Mapping[str, Any], breaks: Break, expected: list[str | None]
 ) -> None:

@@ -1,1 +1,1 @@
-"""What is wrong with a mesh, and with its part of a federation, where, and what to do: facts are read, then judged."""
+"""Checks of a running mesh and its part of a federation: they read facts and report failures with fixes."""

@@ -1,4 +1,4 @@
-"""istiod's access to its data plane: what the API server there answers to istiod's own kubeconfig."""
+"""istiod's access to its data plane: the API server's response to istiod's own kubeconfig."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Manifest = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Access:
-    """cause: a word for what is wrong, else None. seen: in words, without a secret. server: as istiod calls it.
+class AccessObservation:
+    """cause: identifier of the fault, or None. seen: finding, without a secret. server: address in istiod's kubeconfig.
 
-    secret: name of the one that it is by. valid: from when to when its token is, by what that says; None where it does
-    not say, as a long-lived one's.
+    secret: name of the Secret with the kubeconfig. valid: start and end in the token's claims; None for a token without
+    them, such as a long-lived one.
     """
 
     cause: str | None
@@ -40,41 +40,41 @@ class Access:
 
 def access(
     secret: Manifest | None, data_plane: Kubeconfig, mesh: str, features: Features, key: str = KUBECONFIG_KEY
-) -> Access:
-    """Asks with istiod's credential what it may do. key: of the Secret. Nothing is stored.
+) -> AccessObservation:
+    """Requests the rights of istiod's credential (SelfSubjectRulesReview). key: of the Secret. Nothing is stored.
 
-    The address in its kubeconfig may be one that only istiod can reach, so its token is shown at the one that doctor
-    was given, but only to a server that istiod's authority verifies: to no other cluster. Else at its own.
+    The address in istiod's kubeconfig may be reachable for istiod only. So the token first goes to the address of the
+    data plane's kubeconfig, but only if istiod's authority verifies that server; then to istiod's own address.
     """
     if secret is None:
-        return Access("missing-kubeconfig", "it is not there")
+        return AccessObservation("missing-kubeconfig", "it is not there")
     try:
         text = base64.b64decode((secret.get("data") or {}).get(key) or "").decode()
-        own = kubeconfig.from_content(text, kubeconfig.Asked(source="istiod's Secret"))
+        own = kubeconfig.from_content(text, kubeconfig.KubeconfigRequest(source="istiod's Secret"))
     except (InvalidInputError, binascii.Error, UnicodeDecodeError):
-        return Access("unreadable-kubeconfig", f"its {key} cannot be read as a kubeconfig")
+        return AccessObservation("unreadable-kubeconfig", f"its {key} cannot be read as a kubeconfig")
     silent, cause = [], "unreachable"
     for config in (_at(own, data_plane), own):
         try:
             review = ApiServer(config).post(REVIEW, {"spec": {"namespace": namespace_of(mesh)}})
         except RefusedError as refusal:
-            return Access("token-refused", str(refusal), own.server)
+            return AccessObservation("token-refused", str(refusal), own.server)
         except UnreachableError as error:
             silent.append(str(error))
             cause = "another-authority" if isinstance(error, UnverifiedError) else cause
             continue
         if lacking := list(_lacking(mesh, features, (review or {}).get("status") or {})):
-            return Access("missing-rights", f"it may not {', '.join(lacking)}", own.server)
-        return Access(None, own.server, own.server, valid=_valid(own))
-    return Access(cause, "; ".join(dict.fromkeys(silent)), own.server)
+            return AccessObservation("missing-rights", f"it may not {', '.join(lacking)}", own.server)
+        return AccessObservation(None, own.server, own.server, valid=_valid(own))
+    return AccessObservation(cause, "; ".join(dict.fromkeys(silent)), own.server)
 
 
 def _valid(own: Kubeconfig) -> tuple[datetime, datetime] | None:
-    """By the claims of a ServiceAccount's token, which nobody here verifies: the API server took it just now."""
+    """Start and end in the claims of a ServiceAccount's token. The API server has just verified the token."""
     try:
         _, claims, _ = json.loads(own.text)["users"][0]["user"]["token"].split(".")
-        said = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
-        return datetime.fromtimestamp(said["iat"], UTC), datetime.fromtimestamp(said["exp"], UTC)
+        payload = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+        return datetime.fromtimestamp(payload["iat"], UTC), datetime.fromtimestamp(payload["exp"], UTC)
     except (ValueError, KeyError, TypeError, OverflowError, OSError):  # OSError: a time that no clock can show
         return None
 
@@ -83,14 +83,15 @@ def _at(own: Kubeconfig, data_plane: Kubeconfig) -> Kubeconfig:
     content, there = json.loads(own.text), json.loads(data_plane.text)["clusters"][0]["cluster"]
     cluster = content["clusters"][0]["cluster"]
     cluster |= {"server": data_plane.server, "tls-server-name": there.get("tls-server-name")}
+    cluster |= {"proxy-url": there.get("proxy-url")}
     return dataclasses.replace(own, server=data_plane.server, text=json.dumps(content))
 
 
 def _lacking(mesh: str, features: Features, status: Manifest) -> Iterator[str]:
-    """What of the least is not granted, like `list pods`. An authorizer that cannot list its rules is believed.
+    """The least rights that are missing, like `list pods`. Empty if the authorizer cannot list all its rules.
 
-    Without the few rights in the mesh's own namespace nobody is elected to write the root certificate: no Pod with a
-    proxy starts in a new namespace, and the webhooks answer as ever.
+    Without the rights in the mesh's own namespace no istiod is elected to write the root certificate. Then Pods with a
+    proxy do not start in new namespaces, although the webhooks respond.
     """
     if status.get("incomplete"):
         return

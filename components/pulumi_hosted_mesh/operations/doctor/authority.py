@@ -10,23 +10,31 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from pulumi_hosted_mesh.operations.doctor.chain import BrokenChainError, certificates, chain, name_of
-from pulumi_hosted_mesh.operations.doctor.observation import Observed
+from pulumi_hosted_mesh.operations.doctor.observation import MeshObservation
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.federation import Federation, root_certificates
 from pulumi_hosted_mesh.spec.trust import Intermediate, Root
-from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY, namespace_of
+from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY, control_plane_namespace_of
 
 SOON = timedelta(days=30)
 FILES = ("ca-cert.pem", CACERTS_PRIVATE_KEY, "cert-chain.pem", "root-cert.pem")
+TLS_FILES = {"ca-cert.pem": "tls.crt", CACERTS_PRIVATE_KEY: "tls.key", "root-cert.pem": "ca.crt"}
+"""Names of a Secret of type kubernetes.io/tls, as cert-manager makes it."""
 RENEW = "Run `pulumi up` of the stacks root and control-plane of {mesh}, and see `hosted-mesh status`"
+CERT_MANAGER = (
+    "See `kubectl describe certificates -n {namespace}` on the control plane: its tool writes the Secret. Then "
+)
+CERT_MANAGER += "restart istiod of {mesh}"
 
 
-def roots(federation: Federation | None, mesh: str, observed: Observed, soon: timedelta = SOON) -> Iterator[Verdict]:
-    """The root that a mesh's proxies trust is there, in time, and the one that a federation says of the peers."""
+def roots(
+    federation: Federation | None, mesh: str, observed: MeshObservation, soon: timedelta = SOON
+) -> Iterator[Verdict]:
+    """Checks the root that a mesh's proxies trust: present, within its validity, and the same as the federation's."""
     check = f"root certificate of {mesh}"
     if observed.root is None:
         fix = f"See that --kubeconfig is of a data plane of {mesh}, and that its istiod runs: it writes the ConfigMap. "
-        fix += "`hosted-mesh check-webhooks` tells more"
+        fix += "`hosted-mesh check-webhooks` reports more"
         yield Verdict(check, "missing-root", "its proxies have none", fix)
         return
     try:
@@ -41,51 +49,68 @@ def roots(federation: Federation | None, mesh: str, observed: Observed, soon: ti
 
 
 def _differs(federation: Federation, mesh: str, root: str) -> tuple[str, str] | None:
-    """What is seen and what to do, where the root of a mesh's proxies is not the one of the document."""
+    """Finding and fix if the root of a mesh's proxies is not the document's; else None."""
     if federation.has_bundles:
         given = root_certificates(federation.peer(mesh).root_certificate or "")
         if root_certificates(root) <= given:
             return None
         fix = f"Put it into rootCertificate of {mesh}, beside the old one while both are in use, and run `pulumi up` "
         return f"the document, and so its peers, have another for {mesh}", f"{fix}of its peers' stacks federation"
-    said = {one.mesh: _plain(one.root_certificate) for one in federation.peers if one.root_certificate}
-    held = _plain(root)
-    if others := sorted(peer for peer, certificates in said.items() if certificates not in held):
+    by_peer = {one.mesh: root_certificates(one.root_certificate) for one in federation.peers if one.root_certificate}
+    held = root_certificates(root)
+    if others := sorted(peer for peer, certificates in by_peer.items() if not certificates <= held):
         fix = "Give these meshes intermediates under one root (stacks root and trust), or correct rootCertificate"
         return f"it is not the one of {', '.join(others)} in the document", fix
     return None
 
 
-def authority(mesh: str, observed: Observed, soon: timedelta = SOON) -> Iterator[Verdict]:
-    """The Secret `cacerts` is whole, its key fits, its certificate leads to the mesh's root, and each is in time."""
-    check = f"Secret cacerts in namespace {namespace_of(mesh)} of the control plane"
+def authority(mesh: str, observed: MeshObservation, soon: timedelta = SOON) -> Iterator[Verdict]:
+    """Checks the Secret `cacerts`: complete, key and certificate match, chain to the mesh's root, validity of each."""
+    centre = observed.control_plane
+    namespace = control_plane_namespace_of(mesh, centre.tenant if centre else None)
+    check = f"Secret cacerts in namespace {namespace} of the control plane"
     again = f"Run `pulumi up --refresh` of the stack control-plane of {mesh}, then restart its istiod"
-    files = observed.control_plane.cacerts if observed.control_plane else None
+    files = centre.cacerts if centre else None
     if files is None:
         yield Verdict(
             check, "missing-cacerts", "it is not there: a new istiod would make an authority of its own", again
         )
         return
-    if absent := [name for name in FILES if not files.get(name)]:
+    names, renew = {name: name for name in FILES}, ""
+    if "tls.crt" in files:
+        names, again = TLS_FILES, CERT_MANAGER.format(namespace=namespace, mesh=mesh)
+        renew = again
+    if absent := [own for own in names.values() if not files.get(own)]:
         yield Verdict(check, "incomplete-cacerts", f"it lacks {', '.join(absent)}", again)
         return
+    files = _by_istios_names(files)
     try:
         found = _chain(files)
     except BrokenChainError as broken:
         yield Verdict(check, "mismatched-cacerts", str(broken), again)
         return
-    if observed.root is not None and _plain(files["root-cert.pem"]) != _plain(observed.root):
+    if observed.root is not None and root_certificates(files["root-cert.pem"]) != root_certificates(observed.root):
         seen = "its root is not the one that the mesh's proxies have"
         yield Verdict(check, "another-root", seen, f"Restart istiod of {mesh}, and the proxies after it")
-    else:  # of the root another check tells
-        yield _in_time(check, found[:-1] or found, observed.now, soon, mesh)
+    else:  # another check reports the root
+        yield _in_time(check, found[:-1] or found, observed.now, soon, mesh, renew)
+
+
+def _by_istios_names(files: Mapping[str, str]) -> Mapping[str, str]:
+    """The files by Istio's names. With tls.crt, istiod reads that form (`detectSigningCABundle`,
+    pilot/pkg/bootstrap/istio_ca.go): its chain is tls.crt and ca.crt."""
+    if "tls.crt" not in files:
+        return files
+    chain = f"{files['tls.crt']}\n{files.get('ca.crt', '')}"
+    return {name: files.get(own, "") for name, own in TLS_FILES.items()} | {"cert-chain.pem": chain}
 
 
 def _chain(files: Mapping[str, str]) -> list[x509.Certificate]:
-    """From the certificate that istiod signs with to a root's. Raises: BrokenChainError.
+    """Certificates from istiod's signing certificate to a root. Raises: BrokenChainError.
 
-    As istiod reads them (`Verify`, security/pkg/pki/util/keycertbundle.go): of ca-cert.pem the first certificate,
-    intermediates from cert-chain.pem. That file istiod gives workloads too, so it has to begin the way for their peers.
+    istiod reads the first certificate of ca-cert.pem, and the intermediates of cert-chain.pem (`Verify`,
+    security/pkg/pki/util/keycertbundle.go). It also sends cert-chain.pem to workloads, so that their peers can verify
+    them. So the file must contain the signing certificate.
     """
     try:
         own, *_ = certificates(files["ca-cert.pem"])
@@ -102,21 +127,23 @@ def _chain(files: Mapping[str, str]) -> list[x509.Certificate]:
     return found
 
 
-def _in_time(check: str, found: Sequence[x509.Certificate], now: datetime, soon: timedelta, mesh: str) -> Verdict:
-    """Of the first to end."""
+def _in_time(
+    check: str, found: Sequence[x509.Certificate], now: datetime, soon: timedelta, mesh: str, renew: str = ""
+) -> Verdict:
+    """Verdict on the certificate that ends first. renew: the fix for a certificate of another tool."""
     first = min(found, key=lambda one: one.not_valid_after_utc)
     ends = first.not_valid_after_utc
     which = "it" if first == found[0] else name_of(first)
     when = f"{ends:%Y-%m-%d}"
     if ends <= now:
-        return Verdict(check, "expired", f"{which} ended on {when}", RENEW.format(mesh=mesh))
+        return Verdict(check, "expired", f"{which} ended on {when}", renew or RENEW.format(mesh=mesh))
     if ends - now < soon:
-        return Verdict(check, "ends-soon", f"{which} ends on {when}", _renewal(first, now, mesh))
+        return Verdict(check, "ends-soon", f"{which} ends on {when}", renew or _renewal(first, now, mesh))
     return Verdict(check, None, f"until {when}")
 
 
 def _renewal(certificate: x509.Certificate, now: datetime, mesh: str) -> str:
-    """What to do before its end. Which window its document gives it only a state knows, so it goes by the default."""
+    """The fix before a certificate's end. It assumes the default window, because only a state has the document's."""
     of_root = certificate.issuer == certificate.subject
     window = timedelta(days=(Root() if of_root else Intermediate()).renew_before_days)
     opens = certificate.not_valid_after_utc - window
@@ -124,11 +151,6 @@ def _renewal(certificate: x509.Certificate, now: datetime, mesh: str) -> str:
         return RENEW.format(mesh=mesh)
     field = f"trust.{'root' if of_root else 'intermediate'}.renewBeforeDays"
     fix = f"No run renews it yet. From {opens:%Y-%m-%d} on, {window.days} days before its end, `pulumi up` of the "
-    fix += (
-        f"stacks root and control-plane of {mesh} does, unless {field} says otherwise: `hosted-mesh status` reads that"
-    )
+    fix += f"stacks root and control-plane of {mesh} does, unless {field} sets another window: "
+    fix += "`hosted-mesh status` reads it"
     return fix
-
-
-def _plain(pem: str | None) -> str:
-    return "".join((pem or "").split())

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+
+from pulumi_hosted_mesh.boundary.signatures import is_signed
 
 
 class BrokenChainError(ValueError):
-    """Says in words where a chain breaks."""
+    """A broken chain. The message names the place."""
 
 
 def certificates(pem: str) -> list[x509.Certificate]:
-    """Those of a PEM text, one at least. Raises: ValueError."""
+    """The certificates of a PEM text, at least one. Raises: ValueError."""
     return x509.load_pem_x509_certificates(pem.encode())
 
 
 def name_of(certificate: x509.Certificate) -> str:
-    """Its subject, like CN=root,O=Shop."""
+    """A certificate's subject, like CN=root,O=Shop."""
     return certificate.subject.rfc4514_string() or "an authority without a name"
 
 
@@ -27,18 +28,18 @@ def chain(
 ) -> list[x509.Certificate]:
     """From an authority's own certificate to a root's. between: intermediates, in any order. Raises: BrokenChainError.
 
-    Nothing is said of times.
+    Validity periods are not checked.
     """
     found = [own]
     while found[-1] not in roots:
         last = found[-1]
-        issuer = next((one for one in (*roots, *between) if one not in found and _signed(one, last)), None)
+        issuer = next((one for one in (*roots, *between) if one not in found and is_signed(last, one)), None)
         if issuer is None:
-            who = last.issuer.rfc4514_string() or "an authority without a name"
-            known = any(one.subject == last.issuer for one in (*roots, *between) if one != last)
-            why = "the one of that name there did not sign it" if known else "neither has it"
+            signer = last.issuer.rfc4514_string() or "an authority without a name"
+            is_there = any(one.subject == last.issuer for one in (*roots, *between) if one != last)
+            why = "has one of that name that did not sign it" if is_there else "lacks that one"
             raise BrokenChainError(
-                f"{name_of(last)} was issued by {who}, and of cert-chain.pem and root-cert.pem {why}"
+                f"{name_of(last)} was issued by {signer}, but cert-chain.pem with root-cert.pem {why}"
             )
         found.append(issuer)
     for below, one in enumerate(found):
@@ -49,16 +50,8 @@ def chain(
     return found
 
 
-def _signed(issuer: x509.Certificate, certificate: x509.Certificate) -> bool:
-    try:
-        certificate.verify_directly_issued_by(issuer)
-    except (InvalidSignature, UnsupportedAlgorithm, TypeError, ValueError):
-        return False
-    return True
-
-
 def _may_issue(certificate: x509.Certificate, below: int) -> bool:
-    """Whether it is an authority's. below: how many authorities there are between it and workloads."""
+    """Whether a certificate is an authority's. below: number of authorities between it and workloads."""
     try:
         basic = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value
     except (x509.ExtensionNotFound, ValueError):

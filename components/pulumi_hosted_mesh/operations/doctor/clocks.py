@@ -1,4 +1,4 @@
-"""Clocks: of the API servers and of this machine, by which certificates and tokens are judged."""
+"""Clocks of the API servers and of this machine: they decide the validity of certificates and tokens."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def now_here() -> datetime:
 
 
 def ahead(api: ApiServer, clock: Clock = now_here) -> timedelta:
-    """By how much an API server's clock is ahead of this machine's, to about a second. Raises: UnreachableError."""
+    """Lead of an API server's clock over this machine's, to about a second. Raises: UnreachableError."""
     before = clock()
     there = api.clock() + HALF_A_SECOND  # the header leaves out fractions
     return there - (before + (clock() - before) / 2)
 
 
 def clocks(found: Mapping[str, timedelta]) -> Iterator[Verdict]:
-    """found: by how much each API server's clock is ahead of this machine's."""
+    """found: lead of each API server's clock over this machine's."""
     off = {place: by for place, by in found.items() if abs(by) > LIMIT}
     spread = max(found.values()) - min(found.values()) if found else timedelta(0)
     if len(found) > 1 and off.keys() == found.keys() and spread <= LIMIT:
-        seen = f"the API servers agree, and are {_said(next(iter(found.values())))} it"
-        yield Verdict("clock of this machine", "clock-skew", seen, f"{FIX}. What ends when is judged by it here")
+        seen = f"the API servers agree, and are {_difference(next(iter(found.values())))} it"
+        yield Verdict("clock of this machine", "clock-skew", seen, f"{FIX}. This check judges certificates by it")
         return
     for place, by in off.items():
-        yield Verdict(f"clock of the API server of the {place}", "clock-skew", f"{_said(by)} this machine's", FIX)
+        yield Verdict(f"clock of the API server of the {place}", "clock-skew", f"{_difference(by)} this machine's", FIX)
     apart = [
         (one, other)
         for one, other in combinations(found, 2)
@@ -46,13 +46,13 @@ def clocks(found: Mapping[str, timedelta]) -> Iterator[Verdict]:
     ]
     for one, other in apart:
         check = f"clocks of the API servers of the {one} and the {other}"
-        seen = f"the first is {_said(found[one] - found[other])} the second"
+        seen = f"the first is {_difference(found[one] - found[other])} the second"
         yield Verdict(check, "clock-skew", seen, FIX)
     if found and not off and not apart:
         most = max(abs(by) for by in found.values())
         yield Verdict("clocks", None, f"{', '.join(found)}: within {most.total_seconds():.0f} s of this machine's")
 
 
-def _said(by: timedelta) -> str:
+def _difference(by: timedelta) -> str:
     seconds = by.total_seconds()
     return f"{abs(seconds):.0f} s {'ahead of' if seconds > 0 else 'behind'}"

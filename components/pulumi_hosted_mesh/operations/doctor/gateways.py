@@ -1,14 +1,14 @@
-"""Verdicts on east-west gateways: this mesh's own, the names of those it calls, and whether they answer. Pure."""
+"""Verdicts on east-west gateways: this mesh's own, and names and answers of those that it calls. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pulumi_hosted_mesh.operations.discovery.marks import labels_of, namespace_of
-from pulumi_hosted_mesh.operations.doctor.connection import Reached
+from pulumi_hosted_mesh.operations.discovery.mesh_identity import labels_of, namespace_of
+from pulumi_hosted_mesh.operations.doctor.connection import GatewayConnection
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_out
-from pulumi_hosted_mesh.operations.doctor.observation import Manifest, Observed
+from pulumi_hosted_mesh.operations.doctor.observation import Manifest, MeshObservation
 from pulumi_hosted_mesh.operations.doctor.selected import is_scoped, selects
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.federation import Egress, Federation, Peer
@@ -23,7 +23,7 @@ OWN_ROOT = (
 WRITE = "Write it under gateways of the data plane's document of {mesh}, and run `pulumi up` of data-plane"
 NOT_READY = "none of its Pods is ready"
 RESTART = (
-    "See `kubectl describe pods -l app={name} -n {namespace}`. One that waits for an image was made before the "
+    "See `kubectl describe pods -l app={name} -n {namespace}`. A Pod that waits for an image is older than the "
     "webhooks: `kubectl rollout restart deployment/{name} -n {namespace}`"
 )
 FIXES = {
@@ -31,17 +31,18 @@ FIXES = {
     "the Service selects its Pods",
     "time-out": "Open the port in firewalls, source ranges and NetworkPolicies on the way",
     "unreachable": "See routes and firewalls on the way",
-    "no-tls": "What answers has nothing for a host that the document exports: see `kubectl logs -l app={name} -n "
-    "{namespace}` there, and whether istiod of {mesh} runs",
+    "no-tls": "The server there has no certificate for a host that the document exports: see `kubectl logs -l "
+    "app={name} -n {namespace}` there, and whether istiod of {mesh} runs",
     "another-root": SAME_ROOT + "; or restart the gateway, where its mesh's root was changed",
-    "expired": "Run `kubectl rollout restart deployment/{name} -n {namespace}` there: istiod of {mesh} gives a new one",
+    "not-yet-valid": "Compare the clocks of this machine and of istiod's: one is wrong, or the certificate is new",
+    "expired": "Run `kubectl rollout restart deployment/{name} -n {namespace}` there: istiod of {mesh} signs a new one",
     "another-identity": "The name leads to another gateway: correct the record in DNS, or gateway and trustDomain in "
     "the document",
 }
 
 
-def gateways(federation: Federation, peer: Peer, observed: Observed) -> Iterator[Verdict]:
-    """What follows from another failure is left out: a gateway without an address has no name, and does not answer."""
+def gateways(federation: Federation, peer: Peer, observed: MeshObservation) -> Iterator[Verdict]:
+    """Leaves out consequences: a gateway without an address has no name and no answer."""
     own = _own(peer, observed)
     yield own
     if peer.egress is not None:
@@ -62,41 +63,44 @@ def gateways(federation: Federation, peer: Peer, observed: Observed) -> Iterator
         yield _port(one, mine, reached, {**FIXES, "another-root": OWN_ROOT} if own_roots else FIXES)
 
 
-def crossing(peer: Peer, observed: Observed) -> Iterator[Verdict]:
-    """istiod sends other networks' proxies to each gateway that can be its network's (`getGatewayDetails`,
-    pilot/pkg/serviceregistry/kube/controller/network.go); where nothing passes them on some of their requests fail."""
+def crossing(peer: Peer, observed: MeshObservation) -> Iterator[Verdict]:
+    """Checks that a gateway between networks forwards their requests.
+
+    istiod sends other networks' proxies to each possible gateway of its network (`getGatewayDetails`,
+    pilot/pkg/serviceregistry/kube/controller/network.go). If one forwards nothing, some requests fail.
+    """
     service, name, namespace = observed.service, peer.gateway.name, peer.gateway_namespace
     if service is None or not observed.is_joined:
         return
     marks = labels_of(service)
-    network, said = marks.get(NETWORK_LABEL), gateway_port(marks)
-    if not network or not balancer(service) or said not in map(str, _ports(service)):
+    network, port = marks.get(NETWORK_LABEL), gateway_port(marks)
+    if not network or not balancer(service) or port not in map(str, _ports(service)):
         return
     labels = labels_of(((observed.deployment or {}).get("spec") or {}).get("template") or {})
     check = f"gateway {name} in namespace {namespace} between networks"
-    # The Gateway has to be beside the gateway, unless istiod is known to look elsewhere too.
+    # The Gateway has to be in the gateway's namespace, unless istiod selects across namespaces.
     elsewhere = is_scoped(observed.control_plane) is False
     near = [one for one in observed.gateways if elsewhere or namespace_of(one) == namespace]
-    if any(_passes_on(one.get("spec") or {}, said, labels) for one in near):
-        yield Verdict(check, None, f"passes on what comes from elsewhere for network {network}")
+    if any(_passes_on(one.get("spec") or {}, port, labels) for one in near):
+        yield Verdict(check, None, f"forwards other networks' requests to network {network}")
         return
-    seen = f"istiod sends other networks' proxies to its port {said}, and no Gateway of its namespace with "
+    seen = f"istiod sends other networks' proxies to its port {port}, and no Gateway of its namespace with "
     seen += "AUTO_PASSTHROUGH selects it"
-    fix = f"Give it another port than {said}, in the data plane's document of {peer.mesh} and in gateway.port of the "
-    fix += "federation's; or have the Gateway that joins networks select it too"
+    fix = f"Set another port than {port}, in the data plane's document of {peer.mesh} and in gateway.port of the "
+    fix += "federation's; or let the Gateway that joins networks select it too"
     yield Verdict(check, "passes-nothing-on", seen, fix)
 
 
 def _passes_on(spec: Manifest, port: str, labels: Mapping[str, str]) -> bool:
-    """Whether Istio's Gateway does, for a gateway with these labels."""
+    """Whether an Istio Gateway passes TLS through at a port, on a gateway with these labels."""
     return selects(spec, labels) and any(
         (one.get("tls") or {}).get("mode") == "AUTO_PASSTHROUGH" and str((one.get("port") or {}).get("number")) == port
         for one in spec.get("servers") or []
     )
 
 
-def _egress(peer: Peer, egress: Egress, observed: Observed) -> Verdict:
-    """Its Pods listen where the document says, and a Service leads there. It needs no address outside of the mesh."""
+def _egress(peer: Peer, egress: Egress, observed: MeshObservation) -> Verdict:
+    """Checks the egress gateway's Pods and its Service's ports. It needs no address outside of the mesh."""
     name, namespace = egress.gateway, peer.egress_namespace
     check = f"egress gateway {name} in namespace {namespace}"
     service, deployment = observed.egress_service, observed.egress_deployment
@@ -114,7 +118,7 @@ def _egress(peer: Peer, egress: Egress, observed: Observed) -> Verdict:
     return Verdict(check, None, f"{', '.join(map(str, sorted(wanted))) or 'no port'} in use, {ready} ready")
 
 
-def _own(peer: Peer, observed: Observed) -> Verdict:
+def _own(peer: Peer, observed: MeshObservation) -> Verdict:
     name, namespace, port = peer.gateway.name, peer.gateway_namespace, peer.gateway.port
     check = f"gateway {name} in namespace {namespace}"
     write = WRITE.format(mesh=peer.mesh)
@@ -125,7 +129,7 @@ def _own(peer: Peer, observed: Observed) -> Verdict:
     ports = _ports(service)
     ready = int((deployment.get("status") or {}).get("readyReplicas") or 0)
     addresses = balancer(service)
-    see = f"See `kubectl describe service {name} -n {namespace}`: who gives out load balancers there says why"
+    see = f"See `kubectl describe service {name} -n {namespace}`: its events have the load balancer's error"
     if not addresses:
         return Verdict(check, "no-address", "its load balancer has no address", see)
     if port not in ports:
@@ -133,7 +137,7 @@ def _own(peer: Peer, observed: Observed) -> Verdict:
     labels = labels_of((deployment.get("spec") or {}).get("template") or {})
     if names := keeping_out(observed.policies, labels, port):
         fix = f"`kubectl describe networkpolicy {' '.join(names)} -n {namespace}`; allow TCP {port} from the peers"
-        seen = f"{', '.join(names)} let nobody from another network in at port {port}"
+        seen = f"{', '.join(names)} admit no caller from another network at port {port}"
         return Verdict(check, "network-policy", seen, fix)
     if not ready:
         return Verdict(check, "not-ready", NOT_READY, RESTART.format(name=name, namespace=namespace))
@@ -141,7 +145,7 @@ def _own(peer: Peer, observed: Observed) -> Verdict:
 
 
 def _name(one: Peer, found: Sequence[str], balanced: Sequence[str]) -> Verdict:
-    """It resolves, and this mesh's own leads to its own load balancer."""
+    """Checks that a gateway's name resolves, and that this mesh's own leads to its load balancer."""
     check = f"gateway address {one.gateway.address} of {one.mesh}"
     if not found:
         fix = "Publish it in DNS with the address of that gateway's load balancer, or correct gateway.address"
@@ -152,19 +156,23 @@ def _name(one: Peer, found: Sequence[str], balanced: Sequence[str]) -> Verdict:
     return Verdict(check, None, ", ".join(found))
 
 
-def _port(one: Peer, mine: bool, reached: Reached, fixes: Mapping[str, str]) -> Verdict:
+def _port(one: Peer, mine: bool, reached: GatewayConnection, fixes: Mapping[str, str]) -> Verdict:
     check = f"port {one.gateway.port} of the gateway of {one.mesh}"
     cause, seen, identity = reached.cause, reached.seen, reached.identity
     if cause is None and identity != one.gateway_identity:
         cause, seen = (
             "another-identity",
-            f"{identity or 'somebody without a SPIFFE ID'} answers, not {one.gateway_identity}",
+            f"{identity or 'a server without a SPIFFE ID'} answers, not {one.gateway_identity}",
         )
+    if cause is None and reached.without_route:
+        seen = f"{seen} is {identity}, but this machine has no route to {', '.join(reached.without_route)}"
+        fix = "Callers with that address family alone need a route. Else remove the address from DNS"
+        return Verdict(check, "no-route", seen, fix, notice=True)
     if cause is None:
         return Verdict(check, None, f"{seen} is {identity}")
     fix = fixes[cause].format(name=one.gateway.name, namespace=one.gateway_namespace, mesh=one.mesh)
     return Verdict(
-        check, cause, seen, fix if mine else f"{fix}. `hosted-mesh doctor --mesh {one.mesh}` sees more there"
+        check, cause, seen, fix if mine else f"{fix}. `hosted-mesh doctor --mesh {one.mesh}` reports more there"
     )
 
 
@@ -179,5 +187,5 @@ def balancer(service: Manifest | None) -> list[str]:
 
 
 def _same(address: str, found: Sequence[str], own: Sequence[str]) -> bool:
-    """A load balancer that has a name is not resolved here: its addresses change, and a record may point at it."""
+    """A load balancer's host name counts as the same: its addresses change, and a record may point to the name."""
     return address in own or bool(set(found) & set(own)) or any(not one[:1].isdigit() and ":" not in one for one in own)

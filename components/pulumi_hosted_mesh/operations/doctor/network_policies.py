@@ -1,4 +1,4 @@
-"""Whether NetworkPolicies keep out, or in, what comes from or goes to other networks. Pure."""
+"""Whether NetworkPolicies block connections from or to other networks. Pure."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pulumi_hosted_mesh.operations.discovery.selectors import selects
+from pulumi_hosted_mesh.vocabulary import GATEWAY_POD_LABELS
 
 Manifest = Mapping[str, Any]
 
 
 def keeping_out(policies: Iterable[Manifest], labels: Mapping[str, str], port: int) -> list[str]:
-    """Names of the policies that together let nobody from another network in at a TCP port of Pods with these labels.
+    """Names of the policies that together block a TCP port of Pods with these labels for all other networks.
 
-    Empty where one lets somebody in by address, whichever: only the peers know theirs.
+    Empty if one admits callers by `ipBlock`, whichever it is: the peers' addresses are not available here. Empty also
+    if one admits the Pods of the shared gateway, which are the way from other networks then.
     """
     return _refusing(policies, labels, "Ingress", "from", port, None)
 
 
 def keeping_in(policies: Iterable[Manifest], labels: Mapping[str, str], port: int, address: str | None) -> list[str]:
-    """Names of the policies that together let these Pods out to no address at a TCP port; or not to this one."""
+    """Names of the policies that together block these Pods' connections to a TCP port of an address.
+
+    address: None for every address.
+    """
     return _refusing(policies, labels, "Egress", "to", port, address)
 
 
@@ -40,9 +45,9 @@ def _refusing(
 
 
 def _types(spec: Manifest) -> Iterator[str]:
-    """The API server fills them in; a policy that says nothing is about what comes in, and what it has rules for."""
-    if said := spec.get("policyTypes"):
-        yield from said
+    """`policyTypes`, or its default: Ingress, and Egress if the policy has egress rules."""
+    if types := spec.get("policyTypes"):
+        yield from types
         return
     yield "Ingress"
     if spec.get("egress"):
@@ -50,7 +55,7 @@ def _types(spec: Manifest) -> Iterator[str]:
 
 
 def _is_of(ports: Iterable[Manifest], port: int) -> bool:
-    """Whether a rule's ports have this one. Of a port that has a name nothing is known here, so it may be this one."""
+    """Whether a rule's ports include this one. The number of a named port is not available here, so it matches."""
     listed = list(ports)
     return not listed or any(_has(one, port) for one in listed if one.get("protocol", "TCP") == "TCP")
 
@@ -62,7 +67,14 @@ def _has(one: Manifest, port: int) -> bool:
 
 def _is_for(peers: Iterable[Manifest], address: str | None) -> bool:
     listed = list(peers)
-    return not listed or any(_holds(one["ipBlock"], address) for one in listed if one.get("ipBlock"))
+    return not listed or any(
+        _holds(one["ipBlock"], address) if one.get("ipBlock") else _is_gateway(one) for one in listed
+    )
+
+
+def _is_gateway(peer: Manifest) -> bool:
+    labels = (peer.get("podSelector") or {}).get("matchLabels") or {}
+    return bool(peer.get("namespaceSelector") and labels == GATEWAY_POD_LABELS)
 
 
 def _holds(block: Manifest, address: str | None) -> bool:
@@ -71,7 +83,7 @@ def _holds(block: Manifest, address: str | None) -> bool:
     given = ipaddress.ip_address(address)
     try:
         blocks = [ipaddress.ip_network(one, strict=False) for one in [block["cidr"], *(block.get("except") or [])]]
-    except ValueError:  # 010.0.0.0/8, which Kubernetes takes
+    except ValueError:  # 010.0.0.0/8, which Kubernetes accepts
         return True
     inside = [given in one for one in blocks]
     return inside[0] and not any(inside[1:])

@@ -1,4 +1,4 @@
-"""What doctor reads: a mesh's proxies and its part of a federation; on request its istiod and webhooks. Read-only."""
+"""Facts for doctor: a mesh's proxies and its part of a federation; on request its istiod and webhooks. Read-only."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from pulumi_hosted_mesh.clusters.api_server import ApiServer
+from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.federation.imports import imported
-from pulumi_hosted_mesh.operations.discovery.marks import labels_of
-from pulumi_hosted_mesh.operations.doctor.access import Access, access
+from pulumi_hosted_mesh.operations.discovery.mesh_identity import labels_of
+from pulumi_hosted_mesh.operations.doctor.access import AccessObservation, access
 from pulumi_hosted_mesh.operations.doctor.clocks import Clock, ahead, now_here
-from pulumi_hosted_mesh.operations.doctor.configuration import Configured, configured
-from pulumi_hosted_mesh.operations.doctor.connection import Here, Reached
-from pulumi_hosted_mesh.operations.doctor.namespaces import answered, wishes
-from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, labels_of_webhooks, of_mesh, proxies_of
+from pulumi_hosted_mesh.operations.doctor.configuration import ProxyConfiguration, configured
+from pulumi_hosted_mesh.operations.doctor.connection import GatewayConnection, LocalNetwork
+from pulumi_hosted_mesh.operations.doctor.installed import InstalledObservation, observe_installed
+from pulumi_hosted_mesh.operations.doctor.namespaces import answered, labels_by_name, misspelt_in, wishes_in
+from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, labels_of_webhooks, of_mesh, proxies_of, tags_of
 from pulumi_hosted_mesh.operations.webhooks import observation as webhooks
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
@@ -35,6 +36,7 @@ from pulumi_hosted_mesh.vocabulary import (
     MESH_LABEL,
     REMOTE_CLUSTERS_SECRET,
     REVISION_LABEL,
+    control_plane_namespace_of,
     namespace_of,
     remote_kubeconfig_key,
     root_certificate_config_map,
@@ -46,40 +48,44 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "VirtualService": ("networking.istio.io/v1", "virtualservices"),
     "ServiceEntry": ("networking.istio.io/v1", "serviceentries"),
     "DestinationRule": ("networking.istio.io/v1", "destinationrules"),
+    "ProxyConfig": ("networking.istio.io/v1beta1", "proxyconfigs"),
     "EnvoyFilter": ("networking.istio.io/v1alpha3", "envoyfilters"),
     "AuthorizationPolicy": ("security.istio.io/v1", "authorizationpolicies"),
 }
 
 
 @dataclass(frozen=True)
-class ControlPlane:
-    """cacerts: files of the mesh's authority, its key among them; None if there is no Secret. istiods: Deployments.
+class ControlPlaneObservation:
+    """cacerts: files of the mesh's authority, with its key; None if there is no Secret. istiods: Deployments.
 
-    policies: NetworkPolicies of the mesh's namespace.
+    policies: NetworkPolicies of the mesh's namespace. tenant: the mesh's.
     """
 
     cacerts: Mapping[str, str] | None = field(repr=False)
     istiods: tuple[Manifest, ...]
     policies: tuple[Manifest, ...]
-    access: Access
+    access: AccessObservation
+    tenant: str | None = None
 
 
 @dataclass(frozen=True)
-class Observed:
-    """One mesh as it was read.
+class MeshObservation:
+    """Facts of one mesh.
 
-    root: PEM, as its proxies have it. proxies: as `of_mesh`. revisions: of the data plane's cluster. clocks: by how
-    much API servers' are ahead. now: UTC. control_plane: None where no credential of it was given, webhooks where no
-    endpoint was. configured: what proxies say themselves; None where they were not asked. gateways: all of Istio's in
-    the data plane's cluster. wishes: the revisions and tags that namespaces ask for, by their names; None where they
-    may not be listed. answered: those that have webhooks. meshes: of which that cluster has webhooks. of_federations:
-    what carries the label of one there, but for `objects`.
+    root: PEM, as its proxies have it. proxies: as `of_mesh`. revisions: of the data plane's cluster. clocks: lead
+    of the API servers' over this machine's. now: UTC. control_plane: None without its credential. webhooks, installed:
+    None without an endpoint. configured: the proxies' statistics; None if not requested. gateways: all Istio Gateways
+    of the data plane's cluster. wishes: revisions and tags in the namespaces' labels, by namespace; None if they may
+    not be listed. misspelt: as `misspelt_in`.
+    answered: revisions and tags with webhooks. tags: revisions by tag. meshes: those with webhooks in that cluster.
+    of_federations: objects there with any federation's label, without `objects`.
 
-    The rest is of the mesh's part of a federation, where it has one. objects: what carries the federation's label.
-    service, deployment, policies: the gateway's, and of its namespace. egress_service, egress_deployment: of the
-    gateway that calls leave through, if the document names one. resolved: addresses of each gateway's name, as this
-    machine resolves it; empty where it does not. reached: by the same names, where something is exported. is_joined:
-    whether the endpoint says that gateways join networks.
+    The other fields describe the mesh's part of a federation. objects: those with the federation's label. service,
+    deployment, policies: of the gateway, and of its namespace. egress_service, egress_deployment: of the egress gateway
+    in the document. resolved: addresses of each gateway's name on this machine; empty if it does not resolve. reached:
+    connections by the same names, for gateways with exports. exported: Services of the namespaces of its exports; None
+    if they may not be listed. is_joined: whether gateways join networks, from the
+    endpoint.
     """
 
     root: str | None
@@ -87,23 +93,27 @@ class Observed:
     revisions: frozenset[str]
     clocks: Mapping[str, timedelta]
     now: datetime
-    control_plane: ControlPlane | None = None
-    webhooks: webhooks.Observed | None = None
-    configured: tuple[Configured, ...] | None = None
+    control_plane: ControlPlaneObservation | None = None
+    webhooks: webhooks.WebhookObservation | None = None
+    installed: InstalledObservation | None = None
+    configured: tuple[ProxyConfiguration, ...] | None = None
     gateways: tuple[Manifest, ...] = ()
     wishes: Mapping[str, str] | None = None
     answered: frozenset[str] = frozenset()
+    tags: Mapping[str, str] = field(default_factory=dict)
     meshes: frozenset[str] = frozenset()
     of_federations: tuple[Manifest, ...] = ()
+    misspelt: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     objects: tuple[Manifest, ...] = ()
     service: Manifest | None = None
     deployment: Manifest | None = None
     policies: tuple[Manifest, ...] = ()
     resolved: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    reached: Mapping[str, Reached | None] = field(default_factory=dict)
+    reached: Mapping[str, GatewayConnection | None] = field(default_factory=dict)
     egress_service: Manifest | None = None
     egress_deployment: Manifest | None = None
     is_joined: bool = False
+    exported: tuple[Manifest, ...] | None = None
 
 
 def observe(
@@ -113,13 +123,15 @@ def observe(
     data_plane: Kubeconfig,
     control_plane: Kubeconfig | None = None,
     endpoint: EndpointDocument | None = None,
-    here: Here | None = None,
+    here: LocalNetwork | None = None,
     clock: Clock = now_here,
     *,
     ask_proxies: bool = False,
-) -> Observed:
-    """Reads one mesh. federation: None for a mesh alone. offers: as its stack has them. control_plane: where its istiod
-    runs. endpoint: for its webhooks. ask_proxies: also whether each has what istiod sent.
+    tenant: str | None = None,
+) -> MeshObservation:
+    """Reads one mesh. federation: None for a mesh without one. offers: as in its stack. control_plane: the cluster of
+    its istiod. endpoint: for its webhooks. ask_proxies: True to read the statistics of each proxy too.
+    tenant: the mesh's, for its namespace on the control plane.
 
     Raises: UnreachableError; InvalidInputError as `imported`.
     """
@@ -129,10 +141,11 @@ def observe(
     config_map = f"/api/v1/namespaces/{space}/configmaps/{quote(root_certificate_config_map(mesh))}"
     hooks = labels_of_webhooks(api)
     proxies = tuple(of_mesh(mesh, list(proxies_of(api)), hooks))
+    labels = labels_by_name(api)
     own, others = list[Manifest](), list[Manifest]()
     for one in _labelled(api):
         (own if federation is not None and _is_of(one, federation.name, mesh) else others).append(one)
-    observed = Observed(
+    observed = MeshObservation(
         root=((api.get(config_map) or {}).get("data") or {}).get("root-cert.pem"),
         proxies=proxies,
         revisions=frozenset(one[REVISION_LABEL] for one in hooks if REVISION_LABEL in one),
@@ -142,25 +155,30 @@ def observe(
             if one is not None
         },
         now=clock(),
-        control_plane=_control_plane(mesh, centre, data_plane, endpoint) if centre else None,
+        control_plane=_control_plane(mesh, tenant, centre, data_plane, endpoint) if centre else None,
         webhooks=webhooks.observe(endpoint, data_plane) if endpoint else None,
+        installed=observe_installed(api, endpoint) if endpoint else None,
         gateways=tuple(api.list("/apis/{}/{}".format(*KINDS["Gateway"]))),
-        wishes=wishes(api),
+        wishes=None if labels is None else wishes_in(labels),
+        misspelt=misspelt_in(labels or {}),
         answered=answered(hooks),
+        tags=tags_of(hooks),
         meshes=frozenset(one[MESH_LABEL] for one in hooks if MESH_LABEL in one),
         of_federations=tuple(others),
         objects=tuple(own),
     )
     if federation is not None:
-        observed = _federated(observed, federation, federation.peer(mesh), list(offers), api, endpoint, here or Here())
-    # Last, for it takes the longest, and the widest right.
+        observed = _federated(
+            observed, federation, federation.peer(mesh), list(offers), api, endpoint, here or LocalNetwork()
+        )
+    # Last, because it takes longest and needs the widest right.
     return dataclasses.replace(observed, configured=tuple(configured(api, proxies))) if ask_proxies else observed
 
 
-def require_known(mesh: str, observed: Observed) -> None:
-    """Nothing seen is of the mesh, and other meshes are there: the name is mistyped, or the cluster is another's.
+def require_known(mesh: str, observed: MeshObservation) -> None:
+    """Detects a mistyped name or a wrong cluster: no facts of the mesh, but facts of other meshes.
 
-    Raises: InvalidInputError with the names of those that are there.
+    Raises: InvalidInputError with the names of the cluster's meshes.
     """
     centre = observed.control_plane
     has_istiod = centre is not None and (centre.cacerts is not None or bool(centre.istiods))
@@ -169,26 +187,26 @@ def require_known(mesh: str, observed: Observed) -> None:
     if observed.meshes and not is_seen:
         rule = f"is no mesh of the data plane's cluster, which has {' and '.join(sorted(observed.meshes))}"
         raise InvalidInputError(
-            [Problem("--mesh", rule, "Name one of them, or give the kubeconfig of its own data plane")],
+            [Problem("--mesh", rule, "Name one of them, or use the kubeconfig of its own data plane")],
             "the command line",
         )
 
 
 def _federated(
-    observed: Observed,
+    observed: MeshObservation,
     federation: Federation,
     peer: Peer,
     offers: Sequence[Offer],
     api: ApiServer,
     endpoint: EndpointDocument | None,
-    here: Here,
-) -> Observed:
-    """The same with the mesh's part of a federation."""
+    here: LocalNetwork,
+) -> MeshObservation:
+    """Adds the facts of the mesh's part of a federation."""
     service, deployment = _gateway(api, peer.gateway_namespace, peer.gateway.name)
     egress = _gateway(api, peer.egress_namespace, peer.egress.gateway) if peer.egress else (None, None)
     hosts = _hosts(federation, peer.mesh, offers)
     resolved = {one.gateway.address: _addresses(one, here) for one in _called(federation, peer)}
-    # A file of an older version does not say it.
+    # An endpoint file of an older version lacks this field.
     says = endpoint.cross_network if endpoint and "cross_network" in endpoint.model_fields_set else None
     return dataclasses.replace(
         observed,
@@ -206,6 +224,7 @@ def _federated(
         egress_service=egress[0],
         egress_deployment=egress[1],
         is_joined=says is CrossNetwork.GATEWAYS,
+        exported=_services(api, sorted({one.namespace for one in peer.exports})),
     )
 
 
@@ -215,7 +234,7 @@ def _is_of(manifest: Manifest, federation: str, mesh: str) -> bool:
 
 
 def _labelled(api: ApiServer) -> Iterator[Manifest]:
-    """What carries the label of any federation."""
+    """Objects with the label of any federation."""
     selector = urlencode({"labelSelector": FEDERATION_LABEL})
     for kind, (version, plural) in KINDS.items():
         for one in api.list(f"/apis/{version}/{plural}?{selector}"):
@@ -223,19 +242,27 @@ def _labelled(api: ApiServer) -> Iterator[Manifest]:
 
 
 def _gateway(api: ApiServer, namespace: str, name: str) -> tuple[Manifest | None, Manifest | None]:
-    """Its Service and its Deployment."""
+    """The Service and the Deployment of a gateway."""
     service = api.get(f"/api/v1/namespaces/{quote(namespace)}/services/{quote(name)}")
     return service, api.get(f"/apis/apps/v1/namespaces/{quote(namespace)}/deployments/{quote(name)}")
 
 
+def _services(api: ApiServer, namespaces: Sequence[str]) -> tuple[Manifest, ...] | None:
+    """The Services of namespaces; None if the listing is forbidden."""
+    try:
+        return tuple(one for space in namespaces for one in api.list(f"/api/v1/namespaces/{quote(space)}/services"))
+    except RefusedError:
+        return None
+
+
 def _called(federation: Federation, peer: Peer) -> Iterator[Peer]:
-    """Itself, and whom it imports from."""
+    """The peer itself, and the peers that it imports from."""
     wanted = {peer.mesh, *(mesh for one in peer.imports for mesh in one.meshes)}
     return (one for one in federation.peers if one.mesh in wanted)
 
 
 def _hosts(federation: Federation, mesh: str, offers: Sequence[Offer]) -> dict[str, str]:
-    """A host that each gateway has something for: this mesh's own, and those of whom it imports from."""
+    """One exported host of each gateway: of this mesh's own, and of the peers that it imports from."""
     hosts = {one.mesh: one.services[0].host for one in offers if one.mesh == mesh and one.services}
     for one in imported(federation, mesh, offers):
         for peer in one.peers:
@@ -249,7 +276,7 @@ def verified_by(federation: Federation, mesh: str, peer: Peer, root: str | None)
     return peer.root_certificate if foreign else root
 
 
-def _addresses(peer: Peer, here: Here) -> tuple[str, ...]:
+def _addresses(peer: Peer, here: LocalNetwork) -> tuple[str, ...]:
     return (peer.gateway.address,) if is_address(peer.gateway.address) else here.resolve(peer.gateway.address)
 
 
@@ -258,32 +285,35 @@ def _policies(api: ApiServer, namespace: str) -> tuple[Manifest, ...]:
 
 
 def _control_plane(
-    mesh: str, api: ApiServer, data_plane: Kubeconfig, endpoint: EndpointDocument | None
-) -> ControlPlane:
-    namespace = namespace_of(mesh)
-    authority = _secret(api, mesh, CACERTS_SECRET)
+    mesh: str, tenant: str | None, api: ApiServer, data_plane: Kubeconfig, endpoint: EndpointDocument | None
+) -> ControlPlaneObservation:
+    namespace = control_plane_namespace_of(mesh, tenant)
+    authority = _secret(api, namespace, CACERTS_SECRET)
     files = {name: _decoded(value) for name, value in ((authority or {}).get("data") or {}).items()}
-    return ControlPlane(
+    return ControlPlaneObservation(
         cacerts=None if authority is None else files,
         istiods=tuple(api.list(f"/apis/apps/v1/namespaces/{namespace}/deployments?labelSelector=app%3Distiod")),
         policies=_policies(api, namespace),
-        access=_access(mesh, api, data_plane, endpoint),
+        access=_access(mesh, namespace, api, data_plane, endpoint),
+        tenant=tenant,
     )
 
 
-def _access(mesh: str, api: ApiServer, data_plane: Kubeconfig, endpoint: EndpointDocument | None) -> Access:
-    """By the kubeconfig of the member that the endpoint is of; by default of the mesh's first."""
+def _access(
+    mesh: str, namespace: str, api: ApiServer, data_plane: Kubeconfig, endpoint: EndpointDocument | None
+) -> AccessObservation:
+    """Access by the kubeconfig of the endpoint's membership; by default of the mesh's first."""
     if endpoint is None:
-        return access(_secret(api, mesh, KUBECONFIG_SECRET), data_plane, mesh, Features())
-    further, key = _secret(api, mesh, REMOTE_CLUSTERS_SECRET), remote_kubeconfig_key(endpoint.membership)
+        return access(_secret(api, namespace, KUBECONFIG_SECRET), data_plane, mesh, Features())
+    further, key = _secret(api, namespace, REMOTE_CLUSTERS_SECRET), remote_kubeconfig_key(endpoint.membership)
     if key not in ((further or {}).get("data") or {}):
-        return access(_secret(api, mesh, KUBECONFIG_SECRET), data_plane, mesh, endpoint.features)
+        return access(_secret(api, namespace, KUBECONFIG_SECRET), data_plane, mesh, endpoint.features)
     found = access(further, data_plane, mesh, endpoint.features, key)
     return dataclasses.replace(found, secret=f"{REMOTE_CLUSTERS_SECRET} ({key})")
 
 
-def _secret(api: ApiServer, mesh: str, name: str) -> Manifest | None:
-    return api.get(f"/api/v1/namespaces/{namespace_of(mesh)}/secrets/{name}")
+def _secret(api: ApiServer, namespace: str, name: str) -> Manifest | None:
+    return api.get(f"/api/v1/namespaces/{namespace}/secrets/{name}")
 
 
 def _decoded(value: str) -> str:

@@ -1,12 +1,12 @@
-"""Verdicts on whom Istio's Gateways select: a gateway that none does, and Gateways of other namespaces. Pure."""
+"""Verdicts on Istio's Gateways: gateways that none selects, and Gateways that select other namespaces'. Pure."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 
-from pulumi_hosted_mesh.operations.discovery.marks import environment_of, name_of, namespace_of
-from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Manifest, Observed
+from pulumi_hosted_mesh.operations.discovery.mesh_identity import environment_of, name_of, namespace_of
+from pulumi_hosted_mesh.operations.doctor.observation import ControlPlaneObservation, Manifest, MeshObservation
 from pulumi_hosted_mesh.operations.verdict import Verdict, few
 from pulumi_hosted_mesh.spec.federation import Peer
 from pulumi_hosted_mesh.spec.reserved import SCOPE
@@ -14,12 +14,12 @@ from pulumi_hosted_mesh.vocabulary import MESH_LABEL
 
 Labels = Mapping[str, str]
 IS_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-"""As Go's strconv.ParseBool has it, by which istiod reads its environment."""
+"""True for Go's strconv.ParseBool, istiod's parser of its environment."""
 
 
-def selected(mesh: str, peer: Peer | None, observed: Observed) -> Iterator[Verdict]:
-    """By Pods' own labels, for all gateways that this mesh's istiod injected. peer: of a federation, whose gateway is
-    to stay where nothing is exported."""
+def selected(mesh: str, peer: Peer | None, observed: MeshObservation) -> Iterator[Verdict]:
+    """Checks, by Pods' labels, all gateways that this mesh's istiod injected. peer: of a federation; its gateway is
+    valid without exports too."""
     found: dict[tuple[str, str], list[Labels]] = defaultdict(list)
     for one in observed.proxies:
         if (its := one.injected) and its.mesh == mesh and its.gateway is not None:
@@ -42,20 +42,20 @@ def selected(mesh: str, peer: Peer | None, observed: Observed) -> Iterator[Verdi
         yield Verdict(f"gateways of {mesh}", None, f"{len(found)}, of Gateways in their own namespaces: {few(names)}")
 
 
-def is_scoped(found: ControlPlane | None) -> bool | None:
-    """Whether istiod has a Gateway select Pods of its own namespace alone; None where that was not looked at."""
+def is_scoped(found: ControlPlaneObservation | None) -> bool | None:
+    """Whether istiod lets a Gateway select Pods of its own namespace only; None if istiod was not checked."""
     if found is None or not found.istiods:
         return None
     return all(environment_of(one).get(SCOPE) in IS_TRUE for one in found.istiods)
 
 
 def selects(spec: Manifest, labels: Labels) -> bool:
-    """Whether Istio's Gateway does, a Pod with these labels. One without a selector selects all."""
+    """Whether an Istio Gateway selects a Pod with these labels. A Gateway without a selector selects all Pods."""
     return (spec.get("selector") or {}).items() <= labels.items()
 
 
-def _admits(mesh: str, namespace: str, pods: Collection[Labels], observed: Observed) -> bool:
-    """Whether a federation's AuthorizationPolicy is for it: it is to stay, though nothing may be exported now."""
+def _admits(mesh: str, namespace: str, pods: Collection[Labels], observed: MeshObservation) -> bool:
+    """Whether a federation's AuthorizationPolicy covers a gateway, which is then valid without exports too."""
     for one in (*observed.objects, *observed.of_federations):
         metadata = one["metadata"]
         if one["kind"] != "AuthorizationPolicy" or metadata["namespace"] != namespace:
@@ -69,24 +69,24 @@ def _admits(mesh: str, namespace: str, pods: Collection[Labels], observed: Obser
 def _foreign(gateway: Manifest, selected: str, namespace: str, scoped: bool | None) -> Verdict:
     name, own = name_of(gateway), namespace_of(gateway)
     check = f"Gateway {name} in namespace {own}"
-    move = f"Write it in namespace {namespace}; VirtualServices may stay, with `gateways: [{namespace}/{name}]`. Or "
+    move = f"Move it to namespace {namespace}; VirtualServices may stay, with `gateways: [{namespace}/{name}]`. Or "
     move += f"delete it: `kubectl delete gateways.networking.istio.io {name} -n {own}`"
     if scoped:
-        seen = f"it selects gateway {selected}, and istiod has none select Pods of another namespace"
+        seen = f"it selects gateway {selected}, but istiod ignores Pods of another namespace"
         return Verdict(check, "without-effect", seen, move, notice=True)
-    seen = f"it selects gateway {selected} of another namespace: its servers may take the place of others there, or "
-    seen += "pass on what nobody exports"
+    seen = f"it selects gateway {selected} of another namespace: its servers may replace others there, or forward "
+    seen += "requests to services that are not exported"
     if scoped is None:
-        seen += f", unless istiod has {SCOPE}, which it has by default: --control-plane-kubeconfig tells"
+        seen += f", unless istiod has {SCOPE}, its default here: --control-plane-kubeconfig checks it"
         return Verdict(check, "foreign-gateway", seen, move, notice=True)
-    return Verdict(check, "foreign-gateway", seen, f"{move}. Then take {SCOPE} out of istiod.environment")
+    return Verdict(check, "foreign-gateway", seen, f"{move}. Then remove {SCOPE} from istiod.environment")
 
 
 def _unused(namespace: str, gateway: str) -> Verdict:
     check = f"gateway {gateway} in namespace {namespace}"
-    seen = "no Gateway of Istio's in its namespace selects it, so it serves nothing; a federation that the mesh left "
-    seen += "leaves it so, with its load balancer"
+    seen = "no Istio Gateway in its namespace selects it, so it serves nothing; a gateway with its load balancer "
+    seen += "stays like this when a mesh leaves a federation"
     fix = (
-        "Take it out of gateways of the data plane's document, and run `pulumi up` of data-plane; or write its Gateway"
+        "Remove it from gateways of the data plane's document, and run `pulumi up` of data-plane; or create its Gateway"
     )
     return Verdict(check, "unused-gateway", seen, fix, notice=True)

@@ -1,1 +1,1 @@
-"""Do istiod's webhooks answer the API server of a data plane? Asked by dry runs, judged by a pure function."""
+"""Checks that istiod's webhooks answer a data plane's API server: by dry runs, judged by a pure function."""

@@ -1,11 +1,11 @@
-"""Why an API server could not call a webhook, or who refused: read from what it says of it. Pure."""
+"""Reads an API server's error message: a webhook that it could not call, or a webhook that rejected. Pure."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# k8s.io/apiserver/pkg/admission/plugin/webhook: ErrCallingWebhook, and ToStatusErr for a refusal.
+# k8s.io/apiserver/pkg/admission/plugin/webhook: ErrCallingWebhook, and ToStatusErr for a rejection.
 _UNCALLED = re.compile(r'failed calling webhook "(?P<name>[^"]*)": (?P<reason>.*)', re.DOTALL)
 _DENIED = re.compile(r'admission webhook "(?P<name>[^"]*)" denied the request: ?(?P<reason>.*)', re.DOTALL)
 _URL = re.compile(r'Post "(?P<url>[^"?]*)[^"]*": ?')
@@ -13,48 +13,55 @@ _URL = re.compile(r'Post "(?P<url>[^"?]*)[^"]*": ?')
 
 @dataclass(frozen=True)
 class Cause:
-    """A reason, with the words that Go or the API server has for it, and what to do."""
+    """A reason, with the words of Go or the API server for it, and the fix."""
 
     name: str
     words: tuple[str, ...]
     fix: str
 
 
-# The first that fits.
+# The first match applies.
 CAUSES = (
     Cause(
         "wrong-ca-bundle",
         ("signed by unknown authority", "unable to load root certificates", "parse bytes as PEM"),
-        "The bundle does not verify istiod. Get today's endpoint (`hosted-mesh endpoint > endpoint.yaml`) and run "
-        "`pulumi up --refresh` of the stack data-plane, or install the output webhook_manifests anew",
+        "The bundle does not verify istiod. Get a new endpoint (`hosted-mesh endpoint > endpoint.yaml`) and run "
+        "`pulumi up --refresh` of the stack data-plane, or install the output webhook_manifests again",
+    ),
+    Cause(
+        "not-yet-valid",
+        # crypto/x509 appends `current time T is before T` or `is after T`.
+        (" is before ",),
+        "The certificate is new, or the API server's clock is behind: compare the clocks, for example by `hosted-mesh "
+        "doctor`, and set the wrong one",
     ),
     Cause(
         "certificate-expired",
         ("has expired or is not yet valid",),
-        "`pulumi stack export | hosted-mesh status -` of the stacks root and control-plane says which one; "
+        "`pulumi stack export | hosted-mesh status -` of the stacks root and control-plane shows the certificate; "
         "`pulumi up` there renews it",
     ),
     Cause(
         "wrong-name",
         ("certificate is valid for", "cannot validate certificate for", "not valid for any names"),
-        "istiod's certificate is for the host of the endpoint. Call it by that name, and see that no proxy or load "
-        "balancer on the way ends TLS",
+        "istiod's certificate is for the host of the endpoint. Call it by that name, and check that no proxy or load "
+        "balancer on the way terminates TLS",
     ),
     Cause(
         "name-not-found",
         ("no such host", "server misbehaving", "lookup "),
-        "The API server resolves names by its own machine's DNS, not by the cluster's. Publish the host there",
+        "The API server uses its own machine's DNS, not the cluster's. Publish the host there",
     ),
     Cause(
         "time-out",
         ("context deadline exceeded", "i/o timeout", "Client.Timeout", "TLS handshake timeout"),
-        "Nothing answered. Put the address under which the API server leaves its network into the exposure's source "
-        "ranges, open the port in firewalls on the way, and see that istiod's Pods are ready",
+        "Nothing answered. Add the API server's outgoing address to the exposure's source ranges, open the port in "
+        "firewalls on the way, and check that istiod's Pods are ready",
     ),
     Cause(
         "unreachable",
         ("connection refused", "network is unreachable", "no route to host", "host is unreachable", "No agent"),
-        "See that istiod's Pods are ready and the exposed Service has an address, that the host resolves to it, and "
+        "Check that istiod's Pods are ready and the exposed Service has an address, that the host resolves to it, and "
         "that the API server's address is in the source ranges",
     ),
     Cause(
@@ -69,11 +76,11 @@ CAUSES = (
             "invalid character",
             "remote error: tls",
         ),
-        "What answers there is no webhook of istiod's. Compare the URL's port and path with the endpoint's, and look "
-        "where the load balancer sends that port",
+        "The server there is no webhook of istiod. Compare the URL's port and path with the endpoint's, and check the "
+        "load balancer's target for that port",
     ),
 )
-OTHER = Cause("call-failed", (), "The API server's words say why; its log may say more")
+OTHER = Cause("call-failed", (), "See the API server's message above, and its log")
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ class Failure:
 
 
 def failure(message: str) -> Failure | None:
-    """What the API server says it could not call; None if it says no such thing."""
+    """The webhook that the API server could not call; None if the message has none."""
     found = _UNCALLED.search(message)
     if found is None:
         return None
@@ -99,8 +106,10 @@ def failure(message: str) -> Failure | None:
 
 
 def denial(message: str) -> tuple[str, str] | None:
-    """Name and reason of the webhook that refused; None if it was something else. Words that quote one do not count:
-    the API server begins with it."""
+    """Name and reason of the webhook that rejected; None for other messages.
+
+    The API server's message begins with it, so quotations inside other messages do not count.
+    """
     found = _DENIED.match(message)
     return (found["name"], one_line(found["reason"])) if found else None
 

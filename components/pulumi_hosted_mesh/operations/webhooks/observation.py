@@ -1,4 +1,4 @@
-"""The API server of a data plane is made to call istiod's webhooks: by dry runs, so nothing is stored."""
+"""Makes a data plane's API server call istiod's webhooks: by dry runs, so nothing is stored."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pulumi_hosted_mesh.vocabulary import REVISION_LABEL, namespace_of
 
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-# The API server waits for a webhook for 30 seconds at most, and may have several to ask.
+# The API server waits for a webhook for 30 seconds at most, and may call several.
 SECONDS = 100.0
 
 
 @dataclass(frozen=True)
-class Observed:
-    """Facts. Nothing in it is a secret.
+class WebhookObservation:
+    """Facts, without secrets.
 
-    configurations: all webhook configurations of the cluster, of both kinds. pods: answers to a Pod by the revision or
-    tag that it asked for; by "" to one that asks for none, in a namespace of the user's. invalid, valid: answers to a
-    Gateway of this revision; `word` stands in the invalid one where istiod's reason repeats it. crds: versions of
-    Istio's definitions by name; None where they may not be listed.
+    configurations: all webhook configurations of the cluster, of both kinds. pods: answers to a Pod, by the revision or
+    tag in its label; by "" for a Pod without a label, in the user's namespace. invalid, valid: answers to a Gateway of
+    this revision; istiod repeats the invalid one's `word` in its reason. crds: versions of Istio's CRDs by name; None
+    if they may not be listed.
     """
 
     namespace: str
@@ -38,12 +38,12 @@ class Observed:
     crds: Mapping[str, str] | None = None
 
 
-def observe(endpoint: EndpointDocument, data_plane: Kubeconfig, namespace: str | None = None) -> Observed:
-    """Asks the API server. It needs these rights: list webhook configurations, create Pods and Gateways there;
-    and list CRDs to know which are there, and their version.
+def observe(endpoint: EndpointDocument, data_plane: Kubeconfig, namespace: str | None = None) -> WebhookObservation:
+    """Sends the dry runs. The credential needs the rights to list webhook configurations, and to create Pods and
+    Gateways in the namespace; and to list CRDs, for their versions.
 
-    namespace: whose labels decide, as they do for the user's Pods; by default the mesh's own, where a Pod says itself
-    which revision it wants. Raises: UnreachableError if the API server does not answer, or the listing is not allowed.
+    namespace: a user's namespace with labels for injection. Default: the mesh's own; there the Pod's label selects the
+    revision. Raises: UnreachableError if the API server does not answer, or forbids the listing.
     """
     api = ApiServer(data_plane)
     place, word = namespace or namespace_of(endpoint.mesh), f"check-{secrets.token_hex(4)}"
@@ -54,7 +54,7 @@ def observe(endpoint: EndpointDocument, data_plane: Kubeconfig, namespace: str |
     ]
     pods = f"/api/v1/namespaces/{place}/pods"
     gateways = f"/apis/networking.istio.io/v1/namespaces/{place}/gateways"
-    return Observed(
+    return WebhookObservation(
         namespace=place,
         configurations=configurations,
         pods={
@@ -69,7 +69,7 @@ def observe(endpoint: EndpointDocument, data_plane: Kubeconfig, namespace: str |
 
 
 def _crds(api: ApiServer) -> Mapping[str, str] | None:
-    """Beside the question: who may not list them is not told of them."""
+    """Versions of Istio's CRDs. Listing them is optional, so without the right it returns None."""
     try:
         return versions_of(api.list(DEFINITIONS, metadata_only=True))
     except RefusedError:
@@ -77,7 +77,7 @@ def _crds(api: ApiServer) -> Mapping[str, str] | None:
 
 
 def _pod(name: str, wanted: str) -> dict[str, Any]:
-    """One that the restricted Pod security standard accepts."""
+    """A Pod that the restricted Pod security standard accepts."""
     container = {
         "name": "app",
         "image": "example.com/never-started:1",
@@ -97,7 +97,7 @@ def _pod(name: str, wanted: str) -> dict[str, Any]:
 
 
 def _gateway(name: str, revision: str, host: str) -> dict[str, Any]:
-    """One whose validity is the host's: istiod refuses a second slash, which the CRD's schema lets pass."""
+    """A Gateway that is valid if its host is: istiod rejects a second slash, but the CRD's schema accepts it."""
     port = {"number": 80, "protocol": "HTTP", "name": "http"}
     return {
         "apiVersion": "networking.istio.io/v1",

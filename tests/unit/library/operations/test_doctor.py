@@ -11,108 +11,41 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives import serialization
 from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.clusters.api_server import Answer
-from pulumi_hosted_mesh.federation.exports import with_declared
-from pulumi_hosted_mesh.federation.manifests import objects
-from pulumi_hosted_mesh.operations.doctor.access import Access
+from pulumi_hosted_mesh.federation.exports import offer, with_declared
+from pulumi_hosted_mesh.operations.doctor.access import AccessObservation
 from pulumi_hosted_mesh.operations.doctor.authority import authority
-from pulumi_hosted_mesh.operations.doctor.check import verdicts
-from pulumi_hosted_mesh.operations.doctor.configuration import Configured
-from pulumi_hosted_mesh.operations.doctor.connection import Reached
-from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Observed, verified_by
+from pulumi_hosted_mesh.operations.doctor.check import not_looked_at, verdicts
+from pulumi_hosted_mesh.operations.doctor.configuration import ProxyConfiguration
+from pulumi_hosted_mesh.operations.doctor.connection import GatewayConnection
+from pulumi_hosted_mesh.operations.doctor.exported import exported
+from pulumi_hosted_mesh.operations.doctor.observation import MeshObservation, verified_by
 from pulumi_hosted_mesh.operations.doctor.proxies import Injected, Proxy
 from pulumi_hosted_mesh.operations.verdict import Verdict, report
 from pulumi_hosted_mesh.operations.webhooks.crds import NEEDED
 from typer.testing import CliRunner
 
 from tests.support.authorities import DAY, NOW, Authority, pem
-from tests.unit.library.federation.test_federation import HOST, REVIEWS, Manifest, document, federation
-from tests.unit.library.operations import test_webhook_check
-from tests.unit.library.operations.test_webhook_check import ENDPOINT, PLAIN, VALIDATION, refusal, uncalled
+from tests.unit.library.federation.documents import HOST, REVIEWS, Manifest, federation
+from tests.unit.library.operations import webhooks
+from tests.unit.library.operations.doctor_reports import (
+    PAGE,
+    ROOT,
+    SCOPED,
+    SIGNED,
+    _template,
+    files,
+    given,
+    service,
+    well,
+)
+from tests.unit.library.operations.webhooks import ENDPOINT, PLAIN, VALIDATION, refusal, uncalled
 
-ROOT = Authority("root", ends=NOW + 1000 * DAY)
 OTHER = Authority("other root", ends=NOW + 1000 * DAY)
-PAGE = Proxy("books", "page-1", "page", "default", True)
 
 
-def files(authority: Authority, root: Authority = ROOT) -> dict[str, str]:
-    key = authority.key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
-    )
-    certificate = pem(authority.certificate).decode()
-    found = {"ca-cert.pem": certificate, "cert-chain.pem": certificate, "ca-key.pem": key.decode()}
-    return found | {"root-cert.pem": pem(root.certificate).decode()}
-
-
-SIGNED = files(Authority("east", ROOT, ends=NOW + 300 * DAY))
-
-
-# What this project puts into a mesh's namespace of the control plane.
-OWN_POLICY = {
-    "metadata": {"name": "istiod"},
-    "spec": {
-        "podSelector": {},
-        "policyTypes": ["Ingress", "Egress"],
-        "ingress": [{"ports": [{"protocol": "TCP", "port": 15012}, {"protocol": "TCP", "port": 15017}]}],
-        "egress": [{"ports": [{"protocol": "UDP", "port": 53}]}, {"ports": [{"protocol": "TCP", "port": 6443}]}],
-    },
-}
-
-
-def given() -> Manifest:
-    """East exports and imports, so that every kind of object is there."""
-    both = document()
-    both["peers"][0]["exports"] = [{**REVIEWS, "service": "page", "to": [{"mesh": "west", "identities": ["a/*"]}]}]
-    return both
-
-
-def well(what: Manifest | None = None) -> Observed:
-    known = federation(what or given())
-    service = {
-        "spec": {"ports": [{"port": 15021}, {"port": 15443}]},
-        "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}},
-    }
-    istiod = {"metadata": {"name": "istiod", "namespace": "mesh-east"}, "status": {"readyReplicas": 1}}
-    labels = {"app": "istiod", "istio.io/rev": "default"}
-    return Observed(
-        objects=tuple(copy.deepcopy(objects(known, "east", with_declared(known, [])))),
-        service=service,
-        deployment={"status": {"readyReplicas": 1}, "spec": _template({"app": "eastwest"})},
-        policies=(),
-        root=pem(ROOT.certificate).decode(),
-        resolved={"eastwest.east.example.com": ("192.0.2.7",), "eastwest.west.example.com": ("192.0.2.8",)},
-        reached={
-            f"eastwest.{mesh}.example.com": Reached(None, "192.0.2.7:15443", known.peer(mesh).gateway_identity)
-            for mesh in ("east", "west")
-        },
-        proxies=(PAGE, Proxy("books", "new-1", "new", "canary", None)),
-        revisions=frozenset({"default", "canary"}),
-        wishes={"books": "default", "shop": "prod"},
-        answered=frozenset({"default", "canary", "prod"}),
-        clocks={"data plane": timedelta(seconds=0.3), "control plane": timedelta(seconds=-20)},
-        now=datetime.now(UTC),
-        control_plane=ControlPlane(
-            cacerts=SIGNED,
-            istiods=({**istiod, "spec": _template(labels, SCOPED)},),
-            policies=(OWN_POLICY,),
-            access=Access(None, "https://192.0.2.20:6443", "https://192.0.2.20:6443"),
-        ),
-        configured=(Configured(PAGE),),
-    )
-
-
-SCOPED: Manifest = {
-    "containers": [{"name": "discovery", "env": [{"name": "PILOT_SCOPE_GATEWAY_TO_NAMESPACE", "value": "true"}]}]
-}
-
-
-def _template(labels: dict[str, str], spec: Manifest | None = None) -> Manifest:
-    return {"template": {"metadata": {"labels": labels}, **({"spec": spec} if spec else {})}}
-
-
-def judged(observed: Observed, what: Manifest | None = None) -> list[tuple[str, str]]:
+def judged(observed: MeshObservation, what: Manifest | None = None) -> list[tuple[str, str]]:
     """Check and cause of what is wrong; each such verdict says what to do next."""
     known = federation(what or given())
     wrong = [one for one in verdicts(known, "east", with_declared(known, []), observed) if not one.ok]
@@ -124,7 +57,7 @@ def test_what_is_well_is_said_to_be() -> None:
     assert judged(well()) == []
 
 
-def noticed(observed: Observed, what: Manifest | None = None) -> list[Verdict]:
+def noticed(observed: MeshObservation, what: Manifest | None = None) -> list[Verdict]:
     """What is told although nothing is wrong; each says what to do."""
     known = federation(what or given())
     found = [one for one in verdicts(known, "east", with_declared(known, []), observed) if one.notice]
@@ -145,20 +78,20 @@ def test_what_imports_leave_out_is_told_and_is_no_failure() -> None:
     assert noticed(well()) == []
 
 
-def alone(observed: Observed) -> list[tuple[str, str]]:
+def alone(observed: MeshObservation) -> list[tuple[str, str]]:
     """What is wrong with a mesh of no federation."""
     return [(one.check, str(one.cause)) for one in verdicts(None, "east", [], observed) if not one.ok]
 
 
-def without(kind: str) -> Callable[[Observed], Observed]:
-    def change(observed: Observed) -> Observed:
+def without(kind: str) -> Callable[[MeshObservation], MeshObservation]:
+    def change(observed: MeshObservation) -> MeshObservation:
         return dataclasses.replace(observed, objects=tuple(o for o in observed.objects if o["kind"] != kind))
 
     return change
 
 
-def edited(kind: str, edit: Callable[[Any], object]) -> Callable[[Observed], Observed]:
-    def change(observed: Observed) -> Observed:
+def edited(kind: str, edit: Callable[[Any], object]) -> Callable[[MeshObservation], MeshObservation]:
+    def change(observed: MeshObservation) -> MeshObservation:
         found: list[Any] = copy.deepcopy(list(observed.objects))
         edit(next(one for one in found if one["kind"] == kind))
         return dataclasses.replace(observed, objects=tuple(found))
@@ -166,29 +99,29 @@ def edited(kind: str, edit: Callable[[Any], object]) -> Callable[[Observed], Obs
     return change
 
 
-def replaced(**fields: Any) -> Callable[[Observed], Observed]:
+def replaced(**fields: Any) -> Callable[[MeshObservation], MeshObservation]:
     return lambda observed: dataclasses.replace(observed, **fields)
 
 
-def stale(observed: Observed) -> Observed:
+def stale(observed: MeshObservation) -> MeshObservation:
     old = copy.deepcopy(next(one for one in observed.objects if one["kind"] == "ServiceEntry"))
     old["metadata"]["name"] = "shops-gone"
     return dataclasses.replace(observed, objects=(*observed.objects, old))
 
 
-def centre(**fields: Any) -> Callable[[Observed], Observed]:
+def centre(**fields: Any) -> Callable[[MeshObservation], MeshObservation]:
     """What is seen of the control plane, with other fields."""
 
-    def change(observed: Observed) -> Observed:
+    def change(observed: MeshObservation) -> MeshObservation:
         assert observed.control_plane is not None
         return dataclasses.replace(observed, control_plane=dataclasses.replace(observed.control_plane, **fields))
 
     return change
 
 
-def answers(mesh: str, cause: str | None, identity: str = "") -> Callable[[Observed], Observed]:
-    def change(observed: Observed) -> Observed:
-        other = {f"eastwest.{mesh}.example.com": Reached(cause, "192.0.2.8:15443", identity)}
+def answers(mesh: str, cause: str | None, identity: str = "") -> Callable[[MeshObservation], MeshObservation]:
+    def change(observed: MeshObservation) -> MeshObservation:
+        other = {f"eastwest.{mesh}.example.com": GatewayConnection(cause, "192.0.2.8:15443", identity)}
         return dataclasses.replace(observed, reached={**observed.reached, **other})
 
     return change
@@ -200,10 +133,6 @@ def policy(selected: dict[str, str], **spec: Any) -> Manifest:
         "metadata": {"name": "strict"},
         "spec": {"podSelector": {"matchLabels": selected}, "policyTypes": kinds, **spec},
     }
-
-
-def service(**status: Any) -> Manifest:
-    return {"spec": {"ports": [{"port": 15443}]}, "status": status}
 
 
 ENTRY = f"ServiceEntry shops-{HOST} in namespace mesh-east"
@@ -221,7 +150,7 @@ OTHER_PORT = policy({}, egress=[{"ports": [{"port": 443}]}])
 OTHER_ADDRESS = policy({}, egress=[{"to": [{"ipBlock": {"cidr": "192.0.2.0/24", "except": ["192.0.2.16/28"]}}]}])
 
 
-def clocks(**seconds: int) -> Callable[[Observed], Observed]:
+def clocks(**seconds: int) -> Callable[[MeshObservation], MeshObservation]:
     """By how much the API servers' are ahead."""
     return replaced(clocks={place.replace("_", " "): timedelta(seconds=by) for place, by in seconds.items()})
 
@@ -297,7 +226,7 @@ def clocks(**seconds: int) -> Callable[[Observed], Observed]:
         (centre(istiods=()), "istiod of east", "no-istiod"),
         (centre(istiods=({"metadata": {"name": "istiod"}, "status": {}},)), ISTIOD, "not-ready"),
         *(
-            (centre(access=Access(cause, "seen")), ACCESS, cause)
+            (centre(access=AccessObservation(cause, "seen")), ACCESS, cause)
             for cause in (
                 "missing-kubeconfig",
                 "unreadable-kubeconfig",
@@ -320,18 +249,18 @@ def clocks(**seconds: int) -> Callable[[Observed], Observed]:
             "not-started",
         ),
         (
-            replaced(configured=(Configured(PAGE, connected=False),)),
+            replaced(configured=(ProxyConfiguration(PAGE, connected=False),)),
             "connection of proxies of revision default to istiod",
             "not-connected",
         ),
         (
-            replaced(configured=(Configured(PAGE), Configured(PAGE, refused="Cluster: no such file"))),
+            replaced(configured=(ProxyConfiguration(PAGE), ProxyConfiguration(PAGE, refused="Cluster: no such file"))),
             "configuration of proxies in namespace books",
             "update-rejected",
         ),
         (
-            replaced(configured=(Configured(PAGE, answered=False, connected=False),)),
-            "numbers of proxies in namespace books",
+            replaced(configured=(ProxyConfiguration(PAGE, answered=False, connected=False),)),
+            "statistics of proxies in namespace books",
             "no-answer",
         ),
         (clocks(data_plane=0, control_plane=90), "clock of the API server of the control plane", "clock-skew"),
@@ -346,7 +275,9 @@ def clocks(**seconds: int) -> Callable[[Observed], Observed]:
         (centre(cacerts=files(Authority("east", ROOT, ends=NOW + 10 * DAY))), CACERTS, "ends-soon"),
     ],
 )
-def test_each_fault_is_named_and_nothing_else(broken: Callable[[Observed], Observed], check: str, cause: str) -> None:
+def test_each_fault_is_named_and_nothing_else(
+    broken: Callable[[MeshObservation], MeshObservation], check: str, cause: str
+) -> None:
     observed = broken(well())
     found = judged(observed)
     # The root's ConfigMap says what proxies have; without it the authority's cannot be held against it.
@@ -368,11 +299,15 @@ def below_middle(*others: Authority, by: Authority = MIDDLE, root: Authority = R
     [
         (below_middle(MIDDLE), None, "until"),
         (below_middle(ROOT, MIDDLE), None, "until"),
-        (below_middle(), "mismatched-cacerts", "CN=east was issued by CN=middle, and of cert-chain.pem and root-cert"),
+        (
+            below_middle(),
+            "mismatched-cacerts",
+            "CN=east was issued by CN=middle, but cert-chain.pem with root-cert.pem lacks",
+        ),
         (
             below_middle(Authority("middle", ROOT)),
             "mismatched-cacerts",
-            "CN=east was issued by CN=middle, and of cert-chain.pem and root-cert.pem the one of that name there did",
+            "CN=east was issued by CN=middle, but cert-chain.pem with root-cert.pem has one of that name that did",
         ),
         (below_middle(MIDDLE, root=OTHER), "mismatched-cacerts", "CN=middle was issued by CN=root"),
         (
@@ -412,7 +347,7 @@ def test_a_root_that_ends_is_named_for_its_proxies() -> None:
     assert judged(later) == [(ROOT_OF, "expired")]
 
 
-def fixes(observed: Observed, days: int) -> dict[str, str]:
+def fixes(observed: MeshObservation, days: int) -> dict[str, str]:
     """What to do about certificates that end within these days, by check."""
     found = verdicts(None, "east", [], observed, soon=days * DAY)
     return {one.check: one.fix for one in found if one.cause == "ends-soon"}
@@ -424,7 +359,7 @@ def test_of_a_certificate_that_no_run_renews_yet_is_said_when_one_will() -> None
     assert fixes(observed, 200) == {}
     (early,) = fixes(observed, 400).values()
     assert early.startswith(f"No run renews it yet. From {NOW + (300 - 60) * DAY:%Y-%m-%d} on, 60 days before its end")
-    assert "unless trust.intermediate.renewBeforeDays says otherwise: `hosted-mesh status`" in early
+    assert "unless trust.intermediate.renewBeforeDays sets another window: `hosted-mesh status`" in early
     root = fixes(observed, 1100)[ROOT_OF]
     assert f"From {NOW + (1000 - 400) * DAY:%Y-%m-%d} on, 400 days before its end" in root
     assert "trust.root.renewBeforeDays" in root
@@ -440,7 +375,7 @@ def test_in_its_window_a_certificate_is_for_a_run_now(days: int, is_due: bool) -
 def test_definitions_that_are_left_out_on_purpose_are_not_missed_in_doctor_either() -> None:
     gone = "envoyfilters.networking.istio.io"
     there = {name: "1.99.0" for name in NEEDED if name != gone}
-    asked = replaced(**OF_FEDERATIONS, webhooks=test_webhook_check.observed(crds=there))(well())
+    asked = replaced(**OF_FEDERATIONS, webhooks=webhooks.observed(crds=there))(well())
     known = [one.cause for one in verdicts(None, "east", [], asked, ENDPOINT) if not one.ok]
     assert known == ["missing-crds"]
     assert all(one.ok for one in verdicts(None, "east", [], asked, ENDPOINT, without={gone}))
@@ -449,7 +384,7 @@ def test_definitions_that_are_left_out_on_purpose_are_not_missed_in_doctor_eithe
 def test_what_is_left_out_is_refused_where_nothing_is_looked_for() -> None:
     options = ["--mesh=east", "--without-crd=envoyfilters.networking.istio.io"]
     done = CliRunner().invoke(app, ["doctor", *options])
-    assert (done.exit_code, "--without-crd: is of webhooks" in done.output) == (1, True)
+    assert (done.exit_code, "--without-crd: requires --endpoint" in done.output) == (1, True)
 
 
 def test_roots_that_differ_from_the_documents_are_named() -> None:
@@ -460,17 +395,34 @@ def test_roots_that_differ_from_the_documents_are_named() -> None:
     assert judged(observed, what) == [(ROOT_OF, "roots-differ")]
 
 
+def test_a_tenants_verdicts_name_its_own_namespace() -> None:
+    observed = centre(tenant="acme")(well())
+    texts = [str(one) for one in verdicts(None, "east", [], observed)]
+    assert sum("tenant-acme--east of the control plane" in one for one in texts) == 2, texts
+    assert not any("mesh-east of the control plane" in one for one in texts)
+    (gone,) = [one for one in verdicts(None, "east", [], centre(istiods=())(well())) if one.cause == "no-istiod"]
+    assert gone.fix.endswith("If the mesh has a tenant, add --tenant")
+
+
+@pytest.mark.parametrize("name", ["a--b", "Acme", "", "1st"])
+def test_a_wrong_tenant_is_one_line(name: str) -> None:
+    done = CliRunner().invoke(app, ["doctor", "--mesh=east", f"--tenant={name}", "--kubeconfig=/nowhere"])
+    assert done.exit_code == 1
+    assert "--tenant" in done.output
+    assert "Traceback" not in done.output
+
+
 def test_proxies_without_an_istiod_that_is_away_are_not_named_beside_it() -> None:
-    apart = replaced(configured=(Configured(PAGE, connected=False),))(well())
+    apart = replaced(configured=(ProxyConfiguration(PAGE, connected=False),))(well())
     assert judged(centre(istiods=())(apart)) == [("istiod of east", "no-istiod")]
 
 
 def test_a_gateway_that_policies_close_is_not_named_for_its_silence_too() -> None:
-    silent = Configured(Proxy("mesh-east", "eastwest-1", "eastwest", "default", True), answered=False)
+    silent = ProxyConfiguration(Proxy("mesh-east", "eastwest-1", "eastwest", "default", True), answered=False)
     closed = replaced(configured=(silent,), policies=(policy({}, ingress=[]),))(well())
     assert judged(closed) == [(GATEWAY, "network-policy")]
     assert judged(replaced(configured=(silent,))(well())) == [
-        ("numbers of proxies in namespace mesh-east", "no-answer")
+        ("statistics of proxies in namespace mesh-east", "no-answer")
     ]
 
 
@@ -488,9 +440,9 @@ def test_no_verdict_and_no_repr_shows_a_key() -> None:
     assert key not in said + repr(broken)
 
 
-def asked(observed: Observed, **changes: Any) -> list[tuple[str, str]]:
+def asked(observed: MeshObservation, **changes: Any) -> list[tuple[str, str]]:
     """What is wrong where the webhooks were asked too."""
-    both = dataclasses.replace(observed, webhooks=test_webhook_check.observed(**changes))
+    both = dataclasses.replace(observed, webhooks=webhooks.observed(**changes))
     known = federation(given())
     found = verdicts(known, "east", with_declared(known, []), both, ENDPOINT)
     return [(one.check, str(one.cause)) for one in found if not one.ok]
@@ -571,7 +523,12 @@ def test_a_mesh_that_does_not_use_its_egress_gateway_yet_is_named_by_its_objects
     """The document asks for it, and the stack has not run: callers connect to the peer still."""
     wrong = through_egress(objects=well().objects)
     assert (ENTRY, "wrong-address") in wrong
-    assert {check.partition(" ")[0] for check, _ in wrong} == {"Gateway", "ServiceEntry", "VirtualService"}
+    assert {check.partition(" ")[0] for check, _ in wrong} == {
+        "DestinationRule",
+        "Gateway",
+        "ServiceEntry",
+        "VirtualService",
+    }
 
 
 def test_webhooks_are_judged_with_each_cause_once() -> None:
@@ -594,7 +551,7 @@ def test_a_namespace_that_asks_for_what_is_not_there_is_told_with_what_is() -> N
         for one in verdicts(None, "east", [], replaced(wishes={"old": "1-30"})(well()))
         if one.check == "namespace old"
     ]
-    assert "it asks for 1-30" in one.seen
+    assert "its labels name 1-30" in one.seen
     assert one.seen.endswith("There are: canary, default, prod")
     assert "`kubectl label namespace old istio-injection- istio.io/rev=... --overwrite`" in one.fix
     assert alone(replaced(wishes=None)(well())) == alone(well())
@@ -632,7 +589,7 @@ def istiod_of(ready: int, wanted: int | None, waiting: int = 0) -> Verdict:
 def test_an_istiod_that_was_scaled_to_nothing_is_told_apart_from_one_that_does_not_start() -> None:
     scaled, failing = istiod_of(0, 0), istiod_of(0, 1, 1)
     assert scaled.cause == failing.cause == "not-ready"
-    assert "scaled to no Pods" in scaled.seen
+    assert "scaled to zero Pods" in scaled.seen
     assert scaled.fix.startswith("Run `pulumi up --refresh` of the stack control-plane of east")
     assert "kubectl describe pods,replicasets" in failing.fix
 
@@ -649,7 +606,7 @@ def test_a_token_that_ends_is_named_before_it_does(hours: int, cause: str | None
     """For nobody renews it here, and an istiod without one stays ready. Of a day two hours and a half are a tenth."""
     now = datetime(2026, 11, 23, 8, 0, tzinfo=UTC)
     ends = now + timedelta(hours=hours)
-    given = Access(None, "https://192.0.2.20:6443", valid=(ends - timedelta(hours=24), ends))
+    given = AccessObservation(None, "https://192.0.2.20:6443", valid=(ends - timedelta(hours=24), ends))
     seen = dataclasses.replace(centre(access=given)(well()), now=now)
     (one,) = [one for one in verdicts(None, "east", [], seen) if one.check == ACCESS]
     assert (one.cause, one.ok) == (cause, cause is None)
@@ -660,15 +617,17 @@ def test_a_token_that_ends_is_named_before_it_does(hours: int, cause: str | None
 def test_an_account_that_was_deleted_comes_back_by_a_run_that_looks() -> None:
     """A next token is refused for as long as its account is not there, so a rotation ends in its first step."""
     (one,) = [
-        one for one in verdicts(None, "east", [], centre(access=Access("token-refused", "seen"))(well())) if not one.ok
+        one
+        for one in verdicts(None, "east", [], centre(access=AccessObservation("token-refused", "seen"))(well()))
+        if not one.ok
     ]
     assert "`pulumi up --refresh` of the stacks access and control-plane of east" in one.fix
     assert one.fix.index("--refresh") < one.fix.index("hosted-mesh rotate")
 
 
-def restarts(observed: Observed, revision: str, **changes: Any) -> str:
+def restarts(observed: MeshObservation, revision: str, **changes: Any) -> str:
     """What is to be done with the proxies of books, where the webhooks of a revision were asked for."""
-    both = dataclasses.replace(observed, webhooks=test_webhook_check.observed(**changes))
+    both = dataclasses.replace(observed, webhooks=webhooks.observed(**changes))
     told = ENDPOINT.model_copy(update={"revision": revision})
     return next(one.fix for one in verdicts(None, "east", [], both, told) if one.check == "proxies in namespace books")
 
@@ -780,7 +739,7 @@ def test_a_gateway_that_no_federation_uses_any_more_is_told() -> None:
     """Of a mesh that has left: its document is not given any more, and nothing is there but the gateway."""
     left = replaced(**OF_FEDERATIONS)(dataclasses.replace(well(), proxies=(gateway_pod(),)))
 
-    def told(observed: Observed) -> list[tuple[str, str | None]]:
+    def told(observed: MeshObservation) -> list[tuple[str, str | None]]:
         return [(one.check, one.cause) for one in verdicts(None, "east", [], observed) if one.notice]
 
     assert told(left) == [(GATEWAY, "unused-gateway")]
@@ -810,11 +769,88 @@ def test_what_another_federation_or_a_mesh_that_is_gone_left_is_told() -> None:
     assert judged(seen) == []
 
 
+def managed(by: str) -> Callable[[MeshObservation], MeshObservation]:
+    """A stale ServiceEntry with this field manager."""
+
+    def change(observed: MeshObservation) -> MeshObservation:
+        one = copy.deepcopy(stale(observed).objects[-1])
+        one["metadata"]["managedFields"] = [{"manager": by}]
+        return dataclasses.replace(observed, objects=(*observed.objects, one))
+
+    return change
+
+
+def fix_of(observed: MeshObservation, cause: str, what: Manifest | None = None) -> str:
+    known = federation(what or given())
+    (fix,) = {one.fix for one in verdicts(known, "east", with_declared(known, []), observed) if one.cause == cause}
+    return fix
+
+
+def test_what_pulumi_created_is_deleted_by_pulumi_importers_first() -> None:
+    for seen in (managed("pulumi-kubernetes-0a1b2c3d")(well()), stale(well())):
+        fix = fix_of(seen, "stale-service-entry")
+        assert (
+            "Run `pulumi up` of the stacks federation with today's document and offers, first of east, then of west"
+            in fix
+        )
+        assert "kubectl delete" not in fix
+    what = given()
+    what["peers"][0]["exports"] = []
+    assert "first of its importers, then of east" in fix_of(well(), "stale-virtual-service", what)
+
+
+def test_what_another_created_is_deleted_by_hand() -> None:
+    fix = fix_of(managed("kubectl-create")(well()), "stale-service-entry")
+    assert fix.endswith("`kubectl delete serviceentries.networking.istio.io shops-gone -n mesh-east`")
+
+
+PAGE_SERVICE: Manifest = {"metadata": {"name": "page", "namespace": "books"}, "spec": {"ports": [{"port": 9080}]}}
+
+
+def test_an_exported_service_that_went_is_found_with_the_old_offer() -> None:
+    """Its objects are all as the document requires, while callers get 503."""
+    assert judged(dataclasses.replace(well(), exported=(PAGE_SERVICE,))) == []
+    gone, moved = (
+        dataclasses.replace(well(), exported=there)
+        for there in ((), ({**PAGE_SERVICE, "spec": {"ports": [{"port": 80}]}},))
+    )
+    check = "exported Service page in namespace books"
+    assert judged(gone) == [(check, "missing-service")]
+    assert judged(moved) == [(check, "missing-port")]
+    assert "first west, then east" in fix_of(gone, "missing-service")
+
+
+def test_an_offer_older_than_the_labels_is_found() -> None:
+    what = given()
+    what["peers"][0]["exports"] = [
+        {"namespace": "books", "labels": {"export": "yes"}, "to": [{"mesh": "west", "identities": ["a/*"]}]}
+    ]
+    known = federation(what)
+
+    def labelled(name: str, **labels: str) -> Manifest:
+        http = {"name": "http", "port": 80}
+        return {"metadata": {"name": name, "namespace": "books", "labels": labels}, "spec": {"ports": [http]}}
+
+    old = offer(known, "east", [labelled("one", export="yes")])
+
+    def found(*services: Manifest) -> list[tuple[str, str, bool]]:
+        seen = dataclasses.replace(well(), exported=services)
+        told = list(exported(known, "east", [old], seen))
+        return [(one.check, str(one.cause), one.ok) for one in told]
+
+    one, two = labelled("one", export="yes"), labelled("two", export="yes")
+    assert found(one) == [("exported Services of east", "None", True)]
+    assert found(one, two) == [("offer of east", "outdated-offer", True)]
+    assert found(labelled("one")) == [("offer of east", "outdated-offer", False)]
+    assert found() == [("exported Service one in namespace books", "missing-service", False)]
+
+
 def test_an_import_that_is_gone_makes_its_entry_stale() -> None:
     what = given()
     what["peers"][0]["imports"] = []
     assert judged(well(), what) == [
         (f"DestinationRule shops-{HOST} in namespace mesh-east", "stale-destination-rule"),
+        ("ProxyConfig shops in namespace mesh-east", "stale-proxy-config"),
         (ENTRY, "stale-service-entry"),
     ]
 
@@ -830,21 +866,21 @@ OF_FEDERATIONS: Manifest = {"objects": (), "service": None, "deployment": None, 
         (replaced(root=None), [(ROOT_OF, "missing-root")]),
         (centre(cacerts=None), [(CACERTS, "missing-cacerts")]),
         (centre(istiods=()), [("istiod of east", "no-istiod")]),
-        (centre(access=Access("token-refused", "seen")), [(ACCESS, "token-refused")]),
+        (centre(access=AccessObservation("token-refused", "seen")), [(ACCESS, "token-refused")]),
         (replaced(revisions=frozenset({"canary"})), [("proxies in namespace books", "unknown-revision")]),
         (
             replaced(proxies=(Proxy("mesh-east", "eastwest-1", "eastwest", "default", False),)),
             [("proxies in namespace mesh-east", "not-ready")],
         ),
         (
-            replaced(configured=(Configured(PAGE, connected=False),)),
+            replaced(configured=(ProxyConfiguration(PAGE, connected=False),)),
             [("connection of proxies of revision default to istiod", "not-connected")],
         ),
         (clocks(data_plane=-90), [("clock of the API server of the data plane", "clock-skew")]),
     ],
 )
 def test_a_mesh_without_a_federation_is_judged_by_the_rest(
-    broken: Callable[[Observed], Observed], wrong: list[tuple[str, str]]
+    broken: Callable[[MeshObservation], MeshObservation], wrong: list[tuple[str, str]]
 ) -> None:
     assert alone(replaced(**OF_FEDERATIONS)(broken(well()))) == wrong
 
@@ -854,13 +890,13 @@ def test_after_a_tag_was_moved_a_restart_is_enough() -> None:
     [wrong] = [one for one in verdicts(None, "east", [], observed) if not one.ok]
     assert wrong.fix is not None
     assert wrong.fix.startswith("`kubectl rollout restart deployment -n books`")
-    assert "after a tag was moved it is" in wrong.fix
+    assert "after a tag was moved it has" in wrong.fix
 
 
 def test_offers_without_a_federation_are_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["doctor", "--mesh=east", f"--offer={tmp_path / 'offer.yaml'}"])
     assert done.exit_code == 1
-    assert "--offer: is of a federation, and none is given" in " ".join(done.output.split())
+    assert "--offer: requires a federation. Add" in " ".join(done.output.split())
 
 
 @pytest.mark.parametrize(
@@ -894,4 +930,53 @@ def test_an_endpoint_of_another_mesh_is_refused(tmp_path: Path) -> None:
     endpoint.write_text(ENDPOINT.model_dump_json(by_alias=True, exclude_none=True))
     done = CliRunner().invoke(app, ["doctor", str(file), "--mesh=east", f"--endpoint={endpoint}"])
     assert done.exit_code == 1
-    assert "--endpoint: is of mesh demo, not east. Give the endpoint of the same mesh" in " ".join(done.output.split())
+    assert "--endpoint: is of mesh demo, not east. Use the endpoint of the same mesh" in " ".join(done.output.split())
+
+
+STALE = Proxy("books", "old-1", "page", "old", True)
+
+
+@pytest.mark.parametrize(
+    ("proxy", "fields", "is_left"),
+    [
+        (STALE, {}, True),
+        (STALE, {"tags": {"prod": "canary", "stable": "old"}}, False),
+        (STALE, {"wishes": {"books": "default", "shop": "prod", "till": "old"}}, False),
+        (dataclasses.replace(STALE, label="old"), {}, False),
+        (dataclasses.replace(STALE, label="prod"), {}, True),
+        (dataclasses.replace(STALE, revision="canary"), {}, False),
+        (STALE, {"wishes": None}, False),
+    ],
+    ids=["nothing", "a tag", "a namespace", "its own label", "a label of a tag", "the tag's", "unknown"],
+)
+def test_pods_of_a_revision_that_nothing_gives_any_more_are_named(
+    proxy: Proxy, fields: dict[str, Any], *, is_left: bool
+) -> None:
+    """They work, and so were silent: but they keep the revision from being removed."""
+    observed = dataclasses.replace(well(), proxies=(PAGE, proxy), **fields)
+    has_old = {"revisions": observed.revisions | {"old"}, "answered": observed.answered | {"old"}}
+    observed = dataclasses.replace(observed, **has_old, **OF_FEDERATIONS)
+    wrong = [one for one in verdicts(None, "east", [], observed) if not one.ok]
+    assert [(one.check, one.cause) for one in wrong] == [("proxies in namespace books", "left-revision")] * is_left
+    if is_left:
+        assert wrong[0].seen == "1 of revision old, which no tag and no namespace gives: old-1"
+        assert wrong[0].fix.startswith("`kubectl rollout restart deployment -n books`")
+
+
+def test_a_revision_can_be_left_once_no_pod_has_it() -> None:
+    observed = dataclasses.replace(well(), proxies=(PAGE, STALE), **OF_FEDERATIONS)
+    observed = dataclasses.replace(observed, revisions=observed.revisions | {"old"})
+    wrong = [one for one in verdicts(None, "east", [], observed, leaving="old") if not one.ok]
+    assert [(one.check, one.cause) for one in wrong] == [("revision old", "in-use")]
+    assert wrong[0].seen == "1 still have it in namespace books: old-1"
+    gone = verdicts(None, "east", [], dataclasses.replace(observed, proxies=(PAGE,)), leaving="old")
+    assert all(one.ok for one in gone)
+    assert ("revision old", "no Pod has it") in [(one.check, one.seen) for one in gone]
+
+
+def test_a_report_that_looked_at_no_istiod_says_so() -> None:
+    """With the data plane's credential alone it would be the same while istiod is down."""
+    (notice,) = not_looked_at(dataclasses.replace(well(), control_plane=None, webhooks=None))
+    assert (notice.check, notice.cause, notice.ok) == ("istiod", "not-looked-at", True)
+    assert "Add --endpoint" in notice.fix
+    assert not_looked_at(well()) == []

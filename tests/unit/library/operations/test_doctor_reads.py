@@ -21,12 +21,14 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.clusters.api_server import ApiServer, RefusedError, UnreachableError
-from pulumi_hosted_mesh.clusters.kubeconfig import Asked, Kubeconfig, for_account, from_content, minimal
+from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig, KubeconfigRequest, for_account, from_content, minimal
+from pulumi_hosted_mesh.control_plane.manifests import network_policy_spec
 from pulumi_hosted_mesh.data_plane.rights import cluster_rules, namespace_rules
-from pulumi_hosted_mesh.operations.doctor.access import Access, access
+from pulumi_hosted_mesh.operations.doctor.access import AccessObservation, access
 from pulumi_hosted_mesh.operations.doctor.clocks import ahead
-from pulumi_hosted_mesh.operations.doctor.configuration import Configured, configured, refusal
-from pulumi_hosted_mesh.operations.doctor.connection import Reached, reached, resolved
+from pulumi_hosted_mesh.operations.doctor.configuration import ProxyConfiguration, configured, refusal
+from pulumi_hosted_mesh.operations.doctor.connection import GatewayConnection, reached, resolved
+from pulumi_hosted_mesh.operations.doctor.installed import installed_objects
 from pulumi_hosted_mesh.operations.doctor.namespaces import wishes
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_in, keeping_out
 from pulumi_hosted_mesh.operations.doctor.observation import observe
@@ -34,13 +36,16 @@ from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, proxies_of
 from pulumi_hosted_mesh.operations.tokens import bounded_kubeconfig
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.features import Features, Rule
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.gateway import GatewayFacts
+from pulumi_hosted_mesh.spec.load import read_document
+from pulumi_hosted_mesh.spec.mesh import Mesh
 from typer.testing import CliRunner
 
 from sandbox.clusters.credentials.certificates import issue, new_authority
 from tests.support.authorities import DAY, NOW, Authority, pem
 from tests.support.serving import HttpsServer, serving
-from tests.unit.library.operations.test_webhook_check import ENDPOINT
+from tests.unit.library.operations.webhooks import ENDPOINT
+from tests.unit.library.tenancy.gateway_documents import FACTS, behind
 
 ROOT, OTHER = Authority("root", ends=NOW + 100 * DAY), Authority("other", ends=NOW + 100 * DAY)
 GATEWAY = "spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"
@@ -89,7 +94,7 @@ def answering(answer: Any) -> Iterator[int]:
     thread.join()
 
 
-def look(port: int, root: Authority = ROOT) -> Reached:
+def look(port: int, root: Authority = ROOT) -> GatewayConnection:
     found = reached(["127.0.0.1"], port, HOST, root_of(root))
     assert found is not None
     return found
@@ -97,7 +102,7 @@ def look(port: int, root: Authority = ROOT) -> Reached:
 
 def test_a_gateway_is_known_by_its_certificate_without_one_of_the_caller(tmp_path: Path) -> None:
     with gateway(tmp_path) as port:
-        assert look(port) == Reached(None, f"127.0.0.1:{port}", GATEWAY)
+        assert look(port) == GatewayConnection(None, f"127.0.0.1:{port}", GATEWAY)
 
 
 def test_a_certificate_that_does_not_fit_is_told_by_how(tmp_path: Path) -> None:
@@ -106,14 +111,14 @@ def test_a_certificate_that_does_not_fit_is_told_by_how(tmp_path: Path) -> None:
     with gateway(tmp_path, ends=NOW - DAY) as port:
         assert look(port).cause == "expired"
     with gateway(tmp_path, names=False) as port:
-        assert look(port) == Reached(None, f"127.0.0.1:{port}", "")
+        assert look(port) == GatewayConnection(None, f"127.0.0.1:{port}", "")
 
 
 def test_who_does_not_speak_tls_or_does_not_answer_is_told_by_how() -> None:
     with answering(lambda plain: plain.close()) as port:
         assert look(port).cause == "no-tls"
     assert look(port).cause == "refused"
-    assert reached([], 15443, HOST, root_of(ROOT)) == Reached("unreachable", "there is no address")
+    assert reached([], 15443, HOST, root_of(ROOT)) == GatewayConnection("unreachable", "there is no address")
 
 
 @pytest.mark.parametrize("root", ["nonsense", "", "Zertifikat für niemanden"])
@@ -135,6 +140,9 @@ def test_a_name_that_is_not_there_has_no_address() -> None:
 
 IN_ALL: dict[str, Any] = {"ingress": [{}]}
 FROM_PODS: dict[str, Any] = {"ingress": [{"from": [{"podSelector": {}}]}]}
+FROM_GATEWAY: dict[str, Any] = network_policy_spec(
+    read_document(Mesh, behind()), [443], read_document(GatewayFacts, FACTS)
+)
 FROM_ADDRESSES = {
     "ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}], "ports": [{"port": 15000, "endPort": 16000}]}]
 }
@@ -155,6 +163,7 @@ def policy(name: str = "a", selector: Mapping[str, Any] | None = None, **spec: A
         ([policy(**IN_ALL)], []),
         ([policy(**FROM_PODS)], ["a"]),
         ([policy(**FROM_ADDRESSES)], []),
+        ([policy(ingress=FROM_GATEWAY["ingress"])], ["a"]),  # its ports are istiod's
         ([policy("b"), policy("a", **FROM_PODS)], ["a", "b"]),
         ([policy("b"), policy("a", **IN_ALL)], []),
         ([policy(ingress=[{"ports": [{"port": 443}, {"protocol": "UDP", "port": 15443}]}])], ["a"]),
@@ -163,6 +172,11 @@ def policy(name: str = "a", selector: Mapping[str, Any] | None = None, **spec: A
 )
 def test_policies_that_keep_others_networks_out(policies: list[dict[str, Any]], names: list[str]) -> None:
     assert keeping_out(policies, {"app": "eastwest"}, 15443) == names
+
+
+@pytest.mark.parametrize(("port", "names"), [(15012, []), (15017, []), (15014, ["a"])])
+def test_a_mesh_behind_the_shared_gateway_is_reached_through_it(port: int, names: list[str]) -> None:
+    assert keeping_out([policy(ingress=FROM_GATEWAY["ingress"])], {"app": "istiod"}, port) == names
 
 
 @pytest.mark.parametrize(
@@ -241,7 +255,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def operators(server: Server) -> Kubeconfig:
     authority = base64.b64encode(COMPANY.certificate).decode()
     text = minimal("east", {"server": server.address, "certificate-authority-data": authority}, {"token": "operator"})
-    return from_content(text, Asked())
+    return from_content(text, KubeconfigRequest())
 
 
 def secret_of(server: str, authority: bytes = COMPANY.certificate, token: str = TOKEN) -> dict[str, Any]:
@@ -260,14 +274,14 @@ def _listed(rule: Rule) -> dict[str, Any]:
     return {"apiGroups": [rule.group], "resources": list(rule.resources), "verbs": list(rule.verbs), **names}
 
 
-def asked(server: Server, secret: Any) -> Access:
+def asked(server: Server, secret: Any) -> AccessObservation:
     return access(secret, operators(server), "east", Features())
 
 
 def test_istiods_own_token_is_asked_where_doctor_can_reach_its_api_server(server: Server) -> None:
     server.rules = all_rules()
     elsewhere = "https://192.0.2.1:6443"
-    assert asked(server, secret_of(elsewhere)) == Access(None, elsewhere, elsewhere)
+    assert asked(server, secret_of(elsewhere)) == AccessObservation(None, elsewhere, elsewhere)
     assert server.tokens == [f"Bearer {TOKEN}"]
 
 
@@ -323,13 +337,13 @@ def test_a_token_that_is_refused_is_told(server: Server) -> None:
 def test_no_token_goes_to_a_server_that_istiods_authority_does_not_verify(server: Server) -> None:
     found = asked(server, secret_of(server.address, new_authority("other").certificate))
     assert (found.cause, server.tokens) == ("another-authority", [])
-    assert found.seen.count("certificate is refused") == 1
+    assert found.seen.count("certificate is rejected") == 1
 
 
 def test_the_authority_is_no_cause_where_nothing_answers() -> None:
     away = for_account("east", "https://127.0.0.1:1", COMPANY.certificate.decode(), TOKEN)
     secret = {"data": {"config": base64.b64encode(away.encode()).decode()}}
-    assert access(secret, from_content(away, Asked()), "east", Features()).cause == "unreachable"
+    assert access(secret, from_content(away, KubeconfigRequest()), "east", Features()).cause == "unreachable"
 
 
 @pytest.mark.parametrize("data", [{}, {"config": ""}, {"config": "%%%"}, {"config": base64.b64encode(b"[]").decode()}])
@@ -354,13 +368,13 @@ def test_a_time_is_utc_however_it_is_said(server: Server, said: str) -> None:
 @pytest.mark.parametrize("said", ["", "soon", "Mon, 23 Nov 99999 08:10:20 GMT"])
 def test_an_api_server_that_says_no_time_is_told(server: Server, said: str) -> None:
     server.date = said
-    with pytest.raises(UnreachableError, match="does not say what time it is"):
+    with pytest.raises(UnreachableError, match="sends no header Date"):
         ApiServer(operators(server)).clock()
 
 
 def test_an_answer_without_the_token_that_was_asked_for_is_told(server: Server) -> None:
-    with pytest.raises(UnreachableError, match="for a token of istiod without one"):
-        bounded_kubeconfig(read(DataPlane, {"mesh": "east"}), operators(server), 3600)
+    with pytest.raises(UnreachableError, match="the TokenRequest for istiod without a token"):
+        bounded_kubeconfig(read_document(DataPlane, {"mesh": "east"}), operators(server), 3600)
 
 
 @pytest.mark.parametrize(("hours", "is_shortened"), [("1", False), ("2", True)])
@@ -376,7 +390,7 @@ def test_when_a_bounded_token_ends_is_told_and_that_it_was_shortened(
     done = CliRunner().invoke(app, ["token", str(document), f"--hours={hours}"])
     assert (done.exit_code, TOKEN in done.stdout, TOKEN in done.stderr) == (0, True, False)
     assert done.stderr.endswith("the token ends at 2026-11-23T09:10:20Z\n")
-    assert ("the API server made it 3600 s, and not the 7200 s asked for" in done.stderr) == is_shortened
+    assert ("the API server limited the lifetime to 3600 s, from the requested 7200 s" in done.stderr) == is_shortened
 
 
 def pod(name: str, **status: Any) -> dict[str, Any]:
@@ -457,7 +471,7 @@ def logged(at: str, reason: str = "no such file", kind: str = "cluster.v3.Cluste
     return REFUSED.format(at=f"2026-11-23T{at}", reason=reason, kind=kind)
 
 
-def says(server: Server, log: str = "", **numbers: int) -> Configured:
+def says(server: Server, log: str = "", **numbers: int) -> ProxyConfiguration:
     """What is made of what a proxy says."""
     server.texts = {":15090/proxy/": NUMBERS.format(**{"rejected": 0, "streams": 1, **numbers}), "/log?": log}
     (found,) = configured(ApiServer(operators(server)), [PAGE])
@@ -465,12 +479,12 @@ def says(server: Server, log: str = "", **numbers: int) -> Configured:
 
 
 def test_a_proxy_says_whether_it_is_connected_and_took_what_it_was_sent(server: Server) -> None:
-    assert says(server) == Configured(PAGE)
+    assert says(server) == ProxyConfiguration(PAGE)
     (path,) = server.paths  # its log is not read where it refused nothing
     assert path.startswith("/api/v1/namespaces/books/pods/page-1:15090/proxy/stats/prometheus?filter=")
-    assert says(server, streams=0) == Configured(PAGE, connected=False)
+    assert says(server, streams=0) == ProxyConfiguration(PAGE, connected=False)
     found = says(server, logged("08:10:26.380216789"), rejected=1)
-    assert found == Configured(PAGE, refused="Cluster: no such file")
+    assert found == ProxyConfiguration(PAGE, refused="Cluster: no such file")
     assert "container=istio-proxy" in server.paths[-1]
     assert "sinceTime=2026-11-23T08:10:20Z" in server.paths[-1]
 
@@ -498,13 +512,13 @@ def test_what_was_refused_counts_until_some_of_its_kind_is_taken(log: str, refus
 def test_a_proxy_that_says_nothing_is_told_and_a_right_that_lacks_ends_it(server: Server) -> None:
     for text in ("", NUMBERS.format(rejected=0, streams=1).replace("xds-grpc", "other")):
         server.texts = {":15090/proxy/": text}
-        assert configured(ApiServer(operators(server)), [PAGE]) == [Configured(PAGE, answered=False)]
+        assert configured(ApiServer(operators(server)), [PAGE]) == [ProxyConfiguration(PAGE, answered=False)]
     # Numbers that are no time: Python's ends with the year 9999, and its numbers with 4,300 digits.
     for far in ("9" * 15, "9" * 5000):
         server.texts = {":15090/proxy/": NUMBERS.format(rejected=1, streams=1).replace("1795421420105", far)}
-        assert configured(ApiServer(operators(server)), [PAGE]) == [Configured(PAGE, answered=False)]
+        assert configured(ApiServer(operators(server)), [PAGE]) == [ProxyConfiguration(PAGE, answered=False)]
     server.status = 503
-    assert configured(ApiServer(operators(server)), [PAGE]) == [Configured(PAGE, answered=False)]
+    assert configured(ApiServer(operators(server)), [PAGE]) == [ProxyConfiguration(PAGE, answered=False)]
     server.status = 403
     with pytest.raises(RefusedError):
         configured(ApiServer(operators(server)), [PAGE])
@@ -534,6 +548,8 @@ def test_the_access_is_of_the_member_that_the_endpoint_is_of(
         server.texts[f"/{name}"] = json.dumps({"metadata": {"name": name}})
     server.posted = {"metadata": {"name": "check"}, "status": {"resourceRules": all_rules()}}
     told = ENDPOINT.model_copy(update={"mesh": "east", "membership": membership}) if membership else None
+    if told:
+        server.texts |= {one.path: MISSING for one in installed_objects(told)}
     found = observe(None, "east", [], operators(server), operators(server), told).control_plane
     assert found is not None
     assert (found.access.cause, found.access.server, found.access.secret) == (None, server_of, by)
@@ -550,7 +566,7 @@ def test_webhooks_of_what_is_no_api_server_are_told_without_a_trace(
     endpoint.write_text(ENDPOINT.model_dump_json(by_alias=True, exclude_none=True))
     done = CliRunner().invoke(app, ["check-webhooks", str(endpoint), f"--kubeconfig={file}"])
     assert done.exit_code == (3 if metadata else 1), done.exception
-    assert ("not-injected" if metadata else "metadata cannot be read. Is it one of Kubernetes?") in done.output
+    assert ("not-injected" if metadata else "unreadable metadata. Is it one of Kubernetes?") in done.output
 
 
 def test_a_mesh_alone_is_read_without_a_federations_document(server: Server, tmp_path: Path) -> None:

@@ -10,24 +10,24 @@ from pulumi_hosted_mesh.clusters.api_server import Answer
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.control_plane import has_other_members
-from pulumi_hosted_mesh.operations.doctor.observation import ControlPlane, Observed
+from pulumi_hosted_mesh.operations.doctor.observation import ControlPlaneObservation, MeshObservation
 from pulumi_hosted_mesh.operations.doctor.proxies import Proxy, injected
 from pulumi_hosted_mesh.operations.doctor.views import views
 from pulumi_hosted_mesh.operations.verdict import Verdict, report
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
 
-from tests.unit.library.federation.test_federation import Manifest, federation
-from tests.unit.library.operations import test_webhook_check
-from tests.unit.library.operations.test_doctor import given, well
-from tests.unit.library.operations.test_webhook_check import FACTS, PLAIN, installed
+from tests.unit.library.federation.documents import Manifest, federation
+from tests.unit.library.operations import webhooks
+from tests.unit.library.operations.doctor_reports import given, well
+from tests.unit.library.operations.webhooks import FACTS, PLAIN, installed
 
 GATEWAY = {"inject.istio.io/templates": "gateway"}
 
 
 def endpoint(**facts: Any) -> EndpointDocument:
-    return read(EndpointDocument, {**FACTS, "crossNetwork": "none", **facts})
+    return read_document(EndpointDocument, {**FACTS, "crossNetwork": "none", **facts})
 
 
 JOINED = endpoint(crossNetwork="gateways")
@@ -74,35 +74,35 @@ def test_a_pod_with_the_variables_of_the_old_url_is_told_of_all_networks() -> No
             Verdict(
                 "network view of proxies in namespace books",
                 "another-view",
-                "1 are told of all networks, the endpoint says network demo alone: deployment/page (1)",
+                "1 receive all networks, the endpoint has network demo only: deployment/page (1)",
                 "`kubectl rollout restart deployment/page -n books`",
             )
         ]
     assert well_told(proxies(pod("demo"), pod("demo", native=True)), endpoint()) == (
-        "2 of revision default, told of network demo alone"
+        "2 of revision default, which receive network demo only"
     )
 
 
 @pytest.mark.parametrize(
     ("view", "told", "said"),
     [
-        ("west", endpoint(), "network west alone, the endpoint says network demo alone"),
-        ("demo,west", endpoint(), "network demo and west alone, the endpoint says network demo alone"),
-        ("", endpoint(), "all networks, the endpoint says network demo alone"),
-        ("demo", JOINED, "network demo alone, the endpoint says all networks"),
-        ("demo", endpoint(network=""), "network demo alone, the endpoint says all networks"),
+        ("west", endpoint(), "network west only, the endpoint has network demo only"),
+        ("demo,west", endpoint(), "network demo and west only, the endpoint has network demo only"),
+        ("", endpoint(), "all networks, the endpoint has network demo only"),
+        ("demo", JOINED, "network demo only, the endpoint has all networks"),
+        ("demo", endpoint(network=""), "network demo only, the endpoint has all networks"),
     ],
 )
 def test_another_view_than_the_endpoints_is_named(view: str, told: EndpointDocument, said: str) -> None:
     (one,) = judged(proxies(pod(view)), told)
-    assert (one.cause, one.seen) == ("another-view", f"1 are told of {said}: deployment/page (1)")
+    assert (one.cause, one.seen) == ("another-view", f"1 receive {said}: deployment/page (1)")
 
 
 def test_with_gateways_a_view_may_be_a_gateways_own_and_without_it_may_not() -> None:
     """As the page has it for east-west gateways; with `none` the webhook's wins, so theirs is of before."""
     own = {"proxy.istio.io/config": f"proxyMetadata: {{{NETWORK_VIEW}: demo}}"}
     for chosen in (pod("demo", annotations=GATEWAY), pod("demo", annotations=own)):
-        assert well_told(proxies(chosen, pod(None)), JOINED) == "2 of revision default, told of all networks"
+        assert well_told(proxies(chosen, pod(None)), JOINED) == "2 of revision default, which receive all networks"
     for view in (None, "west"):
         assert [one.cause for one in judged(proxies(pod(view, annotations=GATEWAY)), endpoint())] == ["another-view"]
 
@@ -133,15 +133,15 @@ def test_namespaces_are_apart_and_workloads_named_with_what_makes_them_anew() ->
     kinds = ("apps/v1/namespaces/books/statefulsets/db", "batch/v1/namespaces/books/jobs/once", "", written)
     found = proxies(pod(None), pod(None), *(pod(None, owner) for owner in kinds)) + proxies(pod(None), namespace="shop")
     books, shop = judged(found, endpoint())
-    assert books.seen.endswith("alone: deployment/page (2), job/once (1), pod/page-1 (2), ...")
+    assert books.seen.endswith("only: deployment/page (2), job/once (1), pod/page-1 (2), ...")
     restart = "`kubectl rollout restart deployment/page statefulset/db -n books`"
-    assert books.fix == f"{restart}. Make anew job/once, pod/page-1"
+    assert books.fix == f"{restart}. Recreate job/once, pod/page-1"
     assert (shop.check, shop.fix) == (
         "network view of proxies in namespace shop",
         "`kubectl rollout restart deployment/page -n shop`",
     )
     (alone,) = judged(proxies(pod(None, "")), endpoint())
-    assert alone.fix == "Make anew pod/page-1"
+    assert alone.fix == "Recreate pod/page-1"
 
 
 def test_many_workloads_are_restarted_by_kind() -> None:
@@ -157,15 +157,15 @@ def test_in_a_mesh_of_one_member_another_view_does_no_harm_and_is_a_note() -> No
     (note,) = judged(found, endpoint(), others=False)
     assert note.ok
     assert note.seen == (
-        "3 of revision default, told of network demo alone, but for 2 in books, which does no harm in a mesh of one "
+        "3 of revision default, which receive network demo only, except 2 in books, which is harmless in a mesh of one "
         "member: restart these before another joins"
     )
     (unknown,) = judged(found, endpoint(), others=None)
     assert unknown.cause == "another-view"
-    assert unknown.fix.endswith(". In a mesh of one member it can wait: --control-plane-kubeconfig tells")
+    assert unknown.fix.endswith(". In a mesh of one member it can wait: --control-plane-kubeconfig checks this")
 
 
-def control_plane(*secrets: str) -> ControlPlane:
+def control_plane(*secrets: str) -> ControlPlaneObservation:
     """With an istiod for each of these Secrets that it mounts."""
     there = well().control_plane
     assert there is not None
@@ -180,9 +180,9 @@ def test_whether_there_are_other_members_is_what_istiod_is_given_kubeconfigs_of(
     assert has_other_members(None) is None
 
 
-def doctor(observed: Observed, **changes: Any) -> list[tuple[str, bool]]:
+def doctor(observed: MeshObservation, **changes: Any) -> list[tuple[str, bool]]:
     """Checks that are of views, or fail, where a Pod is of before and the webhooks were asked."""
-    asked = test_webhook_check.observed(**{"configurations": installed(endpoint()), **changes})
+    asked = webhooks.observed(**{"configurations": installed(endpoint()), **changes})
     known, found = federation(given()), (*well().proxies, *proxies(pod(None)))
     observed = dataclasses.replace(observed, webhooks=asked, proxies=found)
     judged = verdicts(known, "east", with_declared(known, []), observed, endpoint())

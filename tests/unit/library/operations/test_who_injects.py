@@ -7,23 +7,23 @@ from typing import Any
 import pulumi_hosted_mesh as hosted_mesh
 import pytest
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
-from pulumi_hosted_mesh.boundary.handover import require_match
+from pulumi_hosted_mesh.boundary.endpoint_check import require_matching_endpoints
 from pulumi_hosted_mesh.charts.chart import MeshCharts
 from pulumi_hosted_mesh.clusters.kubeconfig import minimal
 from pulumi_hosted_mesh.data_plane import webhooks
 from pulumi_hosted_mesh.operations.discovery import show
+from pulumi_hosted_mesh.operations.discovery.cluster_observation import ClusterObservation
 from pulumi_hosted_mesh.operations.discovery.meshes import discover
-from pulumi_hosted_mesh.operations.discovery.observed import Observed
 from pulumi_hosted_mesh.operations.discovery.overlaps import called, overlaps
 from pulumi_hosted_mesh.operations.webhooks.check import verdicts
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.data_plane import DataPlane
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 from tests.unit.library.documents import CERTIFICATE, document
-from tests.unit.library.operations.test_webhook_check import ENDPOINT, installed, observed
+from tests.unit.library.operations.webhooks import ENDPOINT, installed, observed
 from tests.unit.library.program import run
 
 CANARY = {"name": "canary", "host": "istiod-canary.demo.example.com", "exposure": {"sourceRanges": ["203.0.113.0/24"]}}
@@ -34,7 +34,7 @@ MUTATING = "MutatingWebhookConfiguration"
 def mesh(name: str = "demo", revision: str = "default", **tags: str) -> Mesh:
     """Of two revisions."""
     written = document({"name": name, "revisions.0.name": revision})
-    return read(Mesh, {**written, "revisions": [*written["revisions"], CANARY], "tags": tags})
+    return read_document(Mesh, {**written, "revisions": [*written["revisions"], CANARY], "tags": tags})
 
 
 def endpoints(of: Mesh) -> list[ControlPlaneEndpoint]:
@@ -75,10 +75,10 @@ def test_files_of_before_and_after_the_tag_moved_are_refused() -> None:
     told = [[one.document for one in endpoints(of)] for of in (mesh(), mesh(default="canary"))]
     said = [[one.model_copy(update={"root_certificate": CERTIFICATE}) for one in both] for both in told]
     for together in said:
-        require_match(read(DataPlane, {"mesh": "demo"}), together)
+        require_matching_endpoints(read_document(DataPlane, {"mesh": "demo"}), together)
     mixed: list[EndpointDocument] = [said[0][0], said[1][1]]
-    with pytest.raises(InvalidInputError, match="several revisions that are asked for by default"):
-        require_match(read(DataPlane, {"mesh": "demo"}), mixed)
+    with pytest.raises(InvalidInputError, match="several revisions for the label default"):
+        require_matching_endpoints(read_document(DataPlane, {"mesh": "demo"}), mixed)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +94,16 @@ def test_files_of_before_and_after_the_tag_moved_are_refused() -> None:
 def test_two_meshes_that_are_asked_about_the_same_pods_are_told(theirs: dict[str, str], pods: str) -> None:
     """ENDPOINT has the revision `default` and the tag `prod`."""
     written = document({"name": "shop", "revisions.0.name": theirs["revision"]})
-    shop = read(Mesh, {**written, "tags": {tag: name for tag, name in theirs.items() if tag != "revision"}})
+    shop = read_document(Mesh, {**written, "tags": {tag: name for tag, name in theirs.items() if tag != "revision"}})
     everything = [*installed(), *configurations(shop)]
     first = verdicts(ENDPOINT, observed(configurations=everything))[0]
-    shown = show.table(discover([Observed("dp", {MUTATING: [one for one in everything if one["kind"] == MUTATING]})]))
+    shown = show.table(
+        discover([ClusterObservation("dp", {MUTATING: [one for one in everything if one["kind"] == MUTATING]})])
+    )
     assert first.cause == ("injected-twice" if pods else None)
     assert ("dp: injected twice" in shown) == bool(pods)
     if pods:
-        assert f"are both asked about {pods}" in first.seen
+        assert f"both select {pods}" in first.seen
         assert " of mesh shop)" in first.seen
         assert f"dp: injected twice, {pods}: by istio-" in shown
 
@@ -140,6 +142,6 @@ def test_two_meshes_of_one_program_are_refused_at_once(monkeypatch: pytest.Monke
         run(program(demo, shop))
     run(program(demo, shop, servers=("https://dp.example.com", "https://other.example.com")))
     run(program(demo, shop, management="unmanaged"))
-    apart = read(Mesh, document({"name": "shop", "revisions.0.name": "shop"}))
+    apart = read_document(Mesh, document({"name": "shop", "revisions.0.name": "shop"}))
     run(program(demo, apart))
     run(program(demo))
