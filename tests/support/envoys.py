@@ -1,4 +1,4 @@
-"""A real Envoy on sockets of a test, and what workloads show it."""
+"""A real Envoy on sockets of a test, and certificates of workloads."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def private(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def shown_by(authority: Authority, *names: str) -> bytes:
-    """Certificate, chain and key of a workload, as istiod makes them: its certificate signs no other, and says so.
+    """Certificate, chain and key of a workload, as istiod issues them: its certificate may sign no other.
 
-    names: SPIFFE's or the DNS'.
+    names: SPIFFE ids or DNS names.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     builder = x509.CertificateBuilder(authority.name, x509.Name([]), key.public_key(), x509.random_serial_number())
@@ -62,13 +62,13 @@ def running(tools: Tools, directory: Path, resources: Mapping[str, Any]) -> Iter
 
 
 def _is_answered(pipe: Path) -> bool:
-    """Whether somebody listens there: the file is made a moment before."""
+    """Whether a process listens there: the file appears a moment before."""
     with socket.socket(socket.AF_UNIX) as one:
         return one.connect_ex(str(pipe)) == 0
 
 
 def http(action: Mapping[str, Any], path: Path, tls: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A listener on a pipe that does the same with each request. tls: the context of its transport socket."""
+    """A listener on a pipe with one action for each request. tls: the context of its transport socket."""
     route = {"match": {"prefix": "/"}, **action}
     manager = {
         "@type": f"{TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager",
@@ -83,14 +83,14 @@ def http(action: Mapping[str, Any], path: Path, tls: Mapping[str, Any] | None = 
 
 
 def answer_to(path: Path, secured: Path | None = None) -> bytes | None:
-    """What comes back to a request at a pipe; None if TLS is refused. secured: the file that a workload shows."""
+    """The answer to a request at a pipe; None if TLS is refused. secured: the file with the workload's certificate."""
     with socket.socket(socket.AF_UNIX) as plain:
         plain.connect(str(path))
         if secured is None:
             return _asked(plain)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        # In TLS 1.3 a client learns only after the handshake that it was refused, if the connection is not gone then.
+        # In TLS 1.3 the refusal reaches the client only after the handshake, if the connection still exists then.
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         context.load_cert_chain(secured)
         try:
