@@ -1,4 +1,4 @@
-"""Node.js and the packages from the npm registry that a TypeScript program of Pulumi needs, in one folder."""
+"""Node.js and the npm packages of a TypeScript program for Pulumi, in one folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIMIT, _STALL = 900.0, 120.0  # seconds
 class NodePackages:
     """Node.js out of a wheel, as `bin/node`, and the packages of npm/package-lock.json, as `node_modules`.
 
-    The wheel's `lib/npm/` is npm, which only installs: it is no tool.
+    The wheel's `lib/npm/` is npm, used for installation only.
     """
 
     name: str
@@ -28,11 +28,11 @@ class NodePackages:
     root: Path = NPM
 
     def key(self) -> str:
-        """Changes with Node's pin and with any package's."""
+        """A key of Node's pin and of the packages' versions."""
         return content_key(self.wheel.key(), *((self.root / name).read_bytes() for name in _PINS))
 
     def describe(self) -> str:
-        """What is used, for people: name and version."""
+        """The origin, for people: name and version."""
         return f"{self.wheel.describe()}, packages from npm"
 
     def build(self, into: Path, job: Job) -> None:
@@ -42,7 +42,7 @@ class NodePackages:
             (into / name).write_bytes((self.root / name).read_bytes())
         job.note("downloading packages from npm")
         job.run(
-            # No package's own script runs: none of these needs one.
+            # Packages' own scripts do not run: none of these needs one.
             [str(into / "bin/node"), str(into / "lib/npm/bin/npm-cli.js"), "ci", "--ignore-scripts", "--no-audit"],
             cwd=into,
             env=os.environ | {"PATH": f"{into / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"},

@@ -27,3 +27,15 @@ def test_it_is_the_committed_one_but_for_kubeconfigs_charts_and_the_salt() -> No
     for part in (mesh["controlPlane"], membership):
         part["cluster"]["kubeconfig"] = "$KUBECONFIG"
     assert made == before
+
+
+def test_proxies_push_to_a_collector_only_with_its_host() -> None:
+    committed = yaml.safe_load((CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml").read_text())
+    where = {"kubeconfig": Path("/state/kubeconfig"), "charts": Path("/tools/charts")}
+    plain = stack_config(committed, "v1:salt", **where)
+    made = stack_config(committed, "v1:salt", **where, metrics="collector.example.com")
+    (revision,) = made["config"]["hosted-mesh:mesh"]["revisions"]
+    assert revision["proxies"].pop("metrics") == {"host": "collector.example.com"}
+    if not revision["proxies"]:
+        del revision["proxies"]
+    assert made == plain
