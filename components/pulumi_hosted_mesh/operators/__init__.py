@@ -1,0 +1,1 @@
+"""Operators of a hosted cluster: OLM on the control plane, catalogs, placement and the upgrade gate."""
