@@ -22,6 +22,7 @@ EXPOSURE = "exposure-is-hardened"
 TENANTS = "tenants-are-apart"
 OUTPUTS = "stack-outputs-keep-secrets"
 OPERATORS = "operators-stay-with-operands"
+USER_IMAGES = "user-images-stay-off-control-plane"
 
 
 NO_CLOUD = "needs a cloud's account"

@@ -33,6 +33,10 @@ CLIENT = "aws:cognito/userPoolClient:UserPoolClient"
 CLIENTS = ("clientId", "clientSecret")
 
 
+def _digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
 def _with_secrets(world: World) -> tuple[Object, Object]:
     """The provider's own secrets, where they belong."""
     private = key("istiod")
@@ -309,6 +313,66 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
         patches = {"spec": {"configPatches": [{"patch": {"value": {"custom_validator_config": validator}}}]}}
         world.object("dp", "networking.istio.io/v1alpha3:EnvoyFilter", "reviews", patches, parent=box)
 
+    def observability(world: World) -> None:
+        """A collector's key stays on the control plane; proxies get its name, and formats with identities in them."""
+        box = Box("demo", "hosted-mesh:index:MeshObservability")
+        authority, private = key("intermediate"), key("collector", parent=box)
+        signer = self_signed("intermediate", authority, authority=True)
+        certificate = signed("collector", request("collector", private), authority, signer)
+        pair = {"tls.key": private.output("privateKeyPem"), "tls.crt": certificate.output("certPem")}
+        world.secret("cp", "metrics-collector-server", pair)
+        tags = {
+            "source_principal": "%UPSTREAM_LOCAL_URI_SAN%",
+            "destination": "%METADATA(UPSTREAM_HOST:istio:workload)%",
+        }
+        stat = {"name": "istio_requests_total", "tags": [{"name": n, "value_format": v} for n, v in tags.items()]}
+        log = {"name": "statistics", "typed_config": {"counters": [{"stat": stat, "value_fixed": 1}]}}
+        patches = {"configPatches": [{"patch": {"operation": "MERGE", "value": {"access_log": [log]}}}]}
+        tls = {"mode": "ISTIO_MUTUAL", "subjectAltNames": ["collector.demo.example.com"]}
+        rule = {"host": "collector.demo.example.com", "trafficPolicy": {"tls": tls}}
+        world.object("dp", "networking.istio.io/v1alpha3:EnvoyFilter", "statistics", {"spec": patches}, parent=box)
+        world.object("dp", "networking.istio.io/v1:DestinationRule", "collector", {"spec": rule}, parent=box)
+        world.object("dp", "v1:ConfigMap", "ca", {"data": {"ca.pem": signer.output("certPem")}}, parent=box)
+
+    def tunnel(world: World) -> None:
+        """A tunnel's server keeps its key; the agent gets the authority's certificate, and its own cluster's token."""
+        server, agent = (
+            Box("n", "hosted-mesh:index:OperatorsControlPlane"),
+            Box("n", "hosted-mesh:index:OperatorsDataPlane"),
+        )
+        authority, private = key("tunnel-authority", parent=server), key("tunnel", parent=server)
+        signer = self_signed("tunnel-authority", authority, authority=True)
+        certificate = signed("tunnel", request("tunnel", private), authority, signer)
+        pair = {"tls.key": private.output("privateKeyPem"), "tls.crt": certificate.output("certPem")}
+        world.secret("cp", "tunnel-tls", pair)
+        data = {"data": {"ca.crt": signer.output("certPem")}}
+        world.object("dp", "v1:ConfigMap", "tunnel-agent", data, parent=agent)
+        token = {"path": "token", "audience": "hosted-mesh-tunnel", "expirationSeconds": 3600}
+        sources = [{"serviceAccountToken": token}, {"configMap": {"name": "tunnel-agent"}}]
+        container = {
+            "name": "agent",
+            "image": "registry.example.com/proxy-agent:1",
+            "args": ["--ca-cert=/agent/ca.crt"],
+        }
+        pod = {"containers": [container], "volumes": [{"name": "agent", "projected": {"sources": sources}}]}
+        template = {"metadata": {"labels": {"app": "agent"}}, "spec": pod}
+        spec = {"selector": {"matchLabels": {"app": "agent"}}, "template": template}
+        world.object("dp", "apps/v1:Deployment", "tunnel-agent", {"spec": spec}, parent=agent)
+
+    def debug_proxy(world: World) -> None:
+        """Its key stays on the control plane. The user gets its name, and the authority."""
+        box = Box("demo", "hosted-mesh:index:MeshObservability")
+        authority, private = key("intermediate"), key("debug-proxy", parent=box)
+        signer = self_signed("intermediate", authority, authority=True)
+        certificate = signed("debug-proxy", request("debug-proxy", private), authority, signer)
+        pair = {"tls.key": private.output("privateKeyPem"), "tls.crt": certificate.output("certPem")}
+        world.secret("cp", "debug-proxy-server", pair)
+        ports = [{"name": "http-debug", "port": 15014, "targetPort": 15014}]
+        istiods = {"clusterIP": "None", "selector": {"app": "istiod"}, "ports": ports}
+        world.object("cp", "v1:Service", "istiod-debug", {"spec": istiods}, parent=box)
+        given = {"ca.pem": signer.output("certPem"), "address": "debug.demo.example.com:15019"}
+        world.object("dp", "v1:ConfigMap", "istioctl", {"data": given}, parent=box)
+
     def database_url(world: World) -> None:
         text = password("db").output("result")
         world.secret("dp", "db", {"url": pulumi.Output.concat("postgres://app:", text, "@db.example.com/app")})
@@ -350,6 +414,9 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
     yield "a data-plane component's secret", data_plane_component
     yield "database URL", database_url
     yield "a federation's public facts", federation
+    yield "a collector's public facts", observability
+    yield "a tunnel's authority and its agent's own token", tunnel
+    yield "a debug proxy's public facts", debug_proxy
 
 
 def look_alikes() -> Iterator[tuple[str, Callable[[World], Any]]]:
@@ -493,6 +560,21 @@ def right_objects() -> Iterator[tuple[str, Callable[[World], Any]]]:
             world, ranges=[], annotations={"hosted-mesh.io/open-to-all": "users have no fixed addresses"}
         )
 
+    def gateway_with_its_own_key(world: World) -> None:
+        """It ends TLS for a page of the provider's, with a key of its own, and passes istiod's through."""
+        objects.cacerts(world)
+        private = key("page")
+        own = {"tls.key": private.output("privateKeyPem"), "tls.crt": literals.authority()[0]}
+        world.secret("cp", "page", own, namespace="default")
+        page = {"name": "page", "port": 443, "protocol": "HTTPS", "hostname": "page.example.com"}
+        page["tls"] = {"mode": "Terminate", "certificateRefs": [{"kind": "Secret", "name": "page"}]}
+        istiod = {"name": "istiod", "port": 443, "protocol": "TLS", "hostname": "istiod.example.com"}
+        istiod["tls"] = {"mode": "Passthrough"}
+        spec = {"gatewayClassName": "istio", "listeners": [page, istiod]}
+        world.object(
+            "cp", "gateway.networking.k8s.io/v1:Gateway", "x", {"spec": spec, "metadata": {"namespace": "default"}}
+        )
+
     def two_meshes(world: World) -> None:
         objects.two_meshes(world)
         world.config_map("cp", "x", {"upstream": "istiod.mesh-a.svc:15012, a.example.com"}, namespace="mesh-a")
@@ -524,18 +606,40 @@ def right_objects() -> Iterator[tuple[str, Callable[[World], Any]]]:
         objects.operator(world, "dp")
         world.object("dp", "example.com/v1:Widget", "w", {"spec": {}})
 
+    def catalog(world: World) -> None:
+        world.config_map("cp", "catalog", {"catalog.yaml": objects.bundle()})
+        objects.subscription(world, "dp")
+        objects.catalog_source(world, "dp", {"sourceType": "grpc", "address": "catalog.example.com:50051"})
+        world.object("dp", "example.com/v1:Widget", "w", {"spec": {}})
+
+    def kiali(world: World) -> None:
+        """Its kubeconfig of the user's cluster, and its signing key, are on the control plane alone."""
+        box = Box("demo", "hosted-mesh:index:MeshObservability")
+        meta = {"annotations": {"kubernetes.io/service-account.name": "default"}}
+        body = {"type": "kubernetes.io/service-account-token", "metadata": meta}
+        made = world.object("dp", "v1:Secret", "kiali-token-1", body, parent=box).output("data")
+        text = made.apply(lambda data: (data or {}).get("token", "bm90LXlldA==")).apply(lambda token: f"token: {token}")
+        world.object("cp", "v1:Secret", "kiali-data-planes", {"stringData": {"demo": text}}, parent=box)
+        digest = key("kiali-signing-key").output("privateKeyPem").apply(_digest_of)
+        world.object("cp", "v1:Secret", "kiali-signing-key", {"stringData": {"value.txt": digest}}, parent=box)
+        world.config_map("cp", "kiali", {"config.yaml": "auth: {strategy: token}"})
+        world.config_map("dp", "kiali", {"url": "https://kiali.example.com/kiali"})
+
     yield "a whole mesh", mesh
+    yield "Kiali's credentials on the control plane", kiali
     yield "least rights", rights
     yield "the user's own broad role", users_broad_role
     yield "the user's own webhook", users_webhook
     yield "the user's own gateway", users_gateway
     yield "the user's own load balancer", users_load_balancer
     yield "open to all with a reason", open_with_reason
+    yield "gateway with its own key", gateway_with_its_own_key
     yield "two tenants apart", two_meshes
     yield "an istiod that is not external", single_cluster_istiod
     yield "outputs with marks", outputs
     yield "the user's kubeconfig in the user's outputs", users_outputs
     yield "operator with its operand", operator
+    yield "a catalog of the control plane, with its operator and operand on the data plane", catalog
 
 
 def all_clean() -> list[Case]:

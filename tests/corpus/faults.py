@@ -17,10 +17,11 @@ from tests.corpus.case import (
     RIGHTS,
     TENANTS,
     TRUST,
+    USER_IMAGES,
     WEBHOOKS,
     Case,
 )
-from tests.corpus.world import Box, Object, World, key, password
+from tests.corpus.world import SCOPE, Box, Object, World, key, password
 
 
 def _case(rule: str, family: str, name: str, program: Callable[[World], Any], **more: Any) -> Case:
@@ -176,8 +177,34 @@ def exposure() -> Iterator[Case]:
         objects.cacerts(world)
         objects.istiod(world, args=["discovery"])
 
+    def meshs_key_at_the_gateway(world: World) -> None:
+        """The gateway ends istiod's TLS with a certificate for the key of the mesh's authority."""
+        private = key("authority")
+        objects.cacerts(world, private=private.output("privateKeyPem"))
+        copied = {"tls.key": private.output("privateKeyPem"), "tls.crt": literals.authority()[0]}
+        world.secret("cp", "front", copied, namespace="default")
+        references = [{"kind": "Secret", "name": f"{SCOPE.prefix}front"}]
+        listener = {"name": "x", "port": 443, "protocol": "TLS", "hostname": "istiod.example.com"}
+        listener["tls"] = {"mode": "Terminate", "certificateRefs": references}
+        spec = {"gatewayClassName": "istio", "listeners": [listener]}
+        world.object(
+            "cp", "gateway.networking.k8s.io/v1:Gateway", "x", {"spec": spec, "metadata": {"namespace": "default"}}
+        )
+
+    def meshs_key_in_a_proxy(world: World) -> None:
+        """A proxy of one's own in front of istiod mounts the authority."""
+        objects.cacerts(world)
+        container = {"name": "envoy", "image": "docker.io/envoyproxy/envoy:v1.40.0"}
+        volumes = [{"name": "key", "secret": {"secretName": "cacerts"}}]
+        template = {"metadata": {"labels": {"app": "front"}}, "spec": {"containers": [container], "volumes": volumes}}
+        spec = {"selector": {"matchLabels": {"app": "front"}}, "template": template}
+        wait = {"annotations": {"pulumi.com/skipAwait": "true"}}
+        world.object("cp", "apps/v1:Deployment", "front", {"spec": spec, "metadata": wait})
+
     for name, program in {
         "plaintext xDS on a load balancer": plaintext,
+        "gateway that ends TLS with a mesh's key": meshs_key_at_the_gateway,
+        "proxy with a mesh's key": meshs_key_in_a_proxy,
         "open to all": open_to_all,
         "no source ranges": no_ranges,
         "debug pages on a NodePort": debug_node_port,
@@ -260,7 +287,23 @@ def operators() -> Iterator[Case]:
         objects.operator(world, "cp")
         world.object("dp", "example.com/v1:Widget", "w", {"spec": {}})
 
+    def subscribed(world: World) -> None:
+        world.config_map("cp", "catalog", {"catalog.yaml": objects.bundle()})
+        objects.subscription(world, "cp")
+        world.object("dp", "example.com/v1:Widget", "w", {"spec": {}})
+
+    def users_catalog(world: World) -> None:
+        image = "registry.example.com/users/catalog:1"
+        objects.catalog_source(world, "dp", {"sourceType": "grpc", "image": image})
+        pod = {"containers": [{"name": "registry", "image": image}]}
+        labels = {"app": "catalog"}
+        template = {"metadata": {"labels": labels}, "spec": pod}
+        spec = {"selector": {"matchLabels": labels}, "template": template}
+        world.object("cp", "apps/v1:Deployment", "catalog", {"spec": spec})
+
     yield _case(OPERATORS, "operator", "operand on the other side", split)
+    yield _case(OPERATORS, "operator", "operand on the other side of its bundle's Subscription", subscribed)
+    yield _case(USER_IMAGES, "operator", "a user's catalog on the control plane", users_catalog)
 
 
 def all_faults() -> list[Case]:

@@ -265,6 +265,26 @@ def indirect() -> Iterator[Case]:
         config = held.output("data").apply(lambda data: (data or {}).get("kubeconfig", "bm90LXlldA=="))
         world.object("dp", "v1:ConfigMap", "dns", {"data": {"config": config}})
 
+    def collector_key(world: World) -> None:
+        """With it anybody poses as the collector. Only the component above it shows its owner."""
+        box = Box("demo", "hosted-mesh:index:MeshObservability")
+        found = key("collector-key", parent=box).output("privateKeyPem")
+        tls = {"common_tls_context": {"tls_certificates": [{"private_key": {"inline_string": found}}]}}
+        patches = {"configPatches": [{"patch": {"operation": "MERGE", "value": {"transport_socket": tls}}}]}
+        world.object("dp", "networking.istio.io/v1alpha3:EnvoyFilter", "statistics", {"spec": patches}, parent=box)
+
+    def debug_proxy_key(world: World) -> None:
+        """With it anybody poses as the debug proxy, and gets users' tokens. `istioctl --cert-dir` reads such files."""
+        box = Box("demo", "hosted-mesh:index:MeshObservability")
+        private = key("debug-proxy-key", parent=box)
+        authority = key("intermediate")
+        signer = self_signed("intermediate", authority, authority=True)
+        certificate = signed("debug-proxy", request("debug-proxy", private), authority, signer)
+        pair = {"tls.key": private.output("privateKeyPem"), "tls.crt": certificate.output("certPem")}
+        world.secret("cp", "debug-proxy-server", pair)
+        files = {"key.pem": private.output("privateKeyPem"), "cert-chain.pem": certificate.output("certPem")}
+        world.secret("dp", "istioctl", files)
+
     def root_key(world: World) -> None:
         root, mine = key("root"), key("intermediate")
         root_cert = self_signed("root", root, authority=True)
@@ -331,6 +351,8 @@ def indirect() -> Iterator[Case]:
         "key of the library's trust": library_component,
         "the root's key": root_key,
         "a federation's key": federation_key,
+        "the metrics collector's key": collector_key,
+        "the debug proxy's key": debug_proxy_key,
         "the DNS bridge's credential": dns_credential,
         "the DNS bridge's account on an edge": dns_account,
         "a Secret's own data": by_secret,
@@ -422,6 +444,14 @@ def nearest() -> Iterator[Case]:
         inputs = {"imageName": "agent", "build": build, "registry": {"password": robot}}
         world.make("docker:index/image:Image", "agent", inputs)
 
+    def tunnels_key(world: World) -> None:
+        """The server's pair, as a client certificate of the agent."""
+        private = key("tunnel")
+        certificate = self_signed("tunnel", private)
+        pair = {"tls.key": private.output("privateKeyPem"), "tls.crt": certificate.output("certPem")}
+        world.secret("cp", "tunnel-tls", pair)
+        world.secret("dp", "tunnel-agent", pair)
+
     def all_of_a_login(world: World) -> None:
         made = world.make("gcp:container/cluster:Cluster", "hub", {"name": "hub"}, ["masterAuth"], ["masterAuth"])
         keys = made.output("masterAuth").apply(lambda found: (found or {}).get("clientKey"))
@@ -459,6 +489,7 @@ def nearest() -> Iterator[Case]:
     yield Case(vouched, "nearest", intermediate_authority, frozenset({SHAPE}), "update")
     chart = "a key of nobody's in a chart, beside the user's pair"
     yield Case(chart, "nearest", key_in_a_chart, frozenset({SHAPE}), only_simulated=NO_CHART)
+    yield Case("a tunnel's key as its agent's", "nearest", tunnels_key, frozenset({FLOW}))
     yield Case("a login in an image", "nearest", login_in_an_image, frozenset({FLOW}), only_simulated=NO_REGISTRY)
     yield Case(
         "an access key for a key's name", "nearest", key_that_is_given, frozenset({FLOW}), only_simulated=NO_CLOUD
@@ -498,6 +529,20 @@ def shapes() -> Iterator[Case]:
             "dp", "cacerts", {"ca-key.pem": literals.private_key("ca"), "ca-cert.pem": literals.authority()[0]}
         )
 
+    def cert_managers_secret(world: World) -> None:
+        """A copy of the Secret that cert-manager made on the control plane: nothing in the program has its key."""
+        certificate, private = literals.authority()
+        annotations = {
+            "cert-manager.io/certificate-name": "cacerts",
+            "cert-manager.io/issuer-kind": "ClusterIssuer",
+            "cert-manager.io/issuer-name": "company",
+        }
+        data = {"ca.crt": certificate, "tls.crt": certificate, "tls.key": private}
+        world.secret("dp", "cacerts", data, kind="kubernetes.io/tls", annotations=annotations)
+
+    def cert_managers_key(world: World) -> None:
+        world.config_map("dp", "istio-ca", {"values.yaml": json.dumps({"intermediate": literals.authority()[1]})})
+
     def dns_variable(world: World) -> None:
         env = [{"name": "CF_API_TOKEN", "value": secrets.token_urlsafe(30)}]
         pod = {"containers": [{"name": "dns", "image": "external-dns:1", "env": env}]}
@@ -509,6 +554,8 @@ def shapes() -> Iterator[Case]:
 
     yield Case("an authority's pair", "shape", authority, frozenset({SHAPE}))
     yield Case("istiod's cacerts", "shape", istio_secret, frozenset({SHAPE}))
+    yield Case("cert-manager's cacerts", "shape", cert_managers_secret, frozenset({SHAPE}))
+    yield Case("the key of cert-manager's cacerts", "shape", cert_managers_key, frozenset({SHAPE}))
 
     def tsig_variable(world: World) -> None:
         env = [{"name": "EXTERNAL_DNS_RFC2136_TSIG_SECRET", "value": secrets.token_urlsafe(30)}]
@@ -582,6 +629,47 @@ def references() -> Iterator[Case]:
         )
 
 
+def observability() -> Iterator[Case]:
+    """Credentials of Kiali and Prometheus, which are the control plane's."""
+
+    def signing_key(world: World) -> None:
+        seed = key("kiali-signing-key").output("privateKeyPem")
+        digest = seed.apply(lambda pem: hashlib.sha256(pem.encode()).hexdigest()[:32])
+        world.secret("cp", "kiali-signing-key", {"value.txt": digest})
+        world.config_map(
+            "dp", "kiali", {"config.yaml": pulumi.Output.concat("login_token: {signing_key: ", digest, "}")}
+        )
+
+    def prometheus_password(world: World) -> None:
+        text = literals.opaque("prometheus")
+        world.secret("cp", "prometheus-password", {"value.txt": pulumi.Output.secret(text)})
+        auth = {"type": "basic", "username": "kiali", "password": text}
+        config = {"external_services": {"prometheus": {"url": "https://prometheus.example.com", "auth": auth}}}
+        world.config_map("dp", "kiali", {"config.yaml": json.dumps(config)})
+
+    def remote_write(world: World) -> None:
+        token = password("remote-write").output("result")
+        world.secret("cp", "remote-write", {"token": token})
+        config = token.apply(lambda text: json.dumps({"remote_write": [{"authorization": {"credentials": text}}]}))
+        world.config_map("dp", "prometheus", {"prometheus.yaml": config})
+
+    def home_token(world: World) -> None:
+        meta = {"annotations": {"kubernetes.io/service-account.name": "default"}}
+        body = {"type": "kubernetes.io/service-account-token", "metadata": meta}
+        made = world.object("cp", "v1:Secret", "kiali-token", body).output("data")
+        world.secret(
+            "dp", "kiali-remote", {"kiali": made.apply(lambda data: (data or {}).get("token", "bm90LXlldA=="))}
+        )
+
+    for name, program in {
+        "Kiali's signing key in its configuration": signing_key,
+        "Prometheus' password in Kiali's configuration": prometheus_password,
+        "Prometheus' token of remote write": remote_write,
+        "Kiali's token of the control plane": home_token,
+    }.items():
+        yield Case(name, "observability", program, frozenset({FLOW, VALUE}))
+
+
 def all_leaks() -> list[Case]:
     return [
         *direct(),
@@ -593,4 +681,5 @@ def all_leaks() -> list[Case]:
         *nearest(),
         *timed(),
         *references(),
+        *observability(),
     ]

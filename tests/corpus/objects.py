@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,11 +15,17 @@ CACERTS_KEYS = ("ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem")
 
 
 def cacerts(
-    world: World, *, side: str = "cp", namespace: str = "default", keys: Sequence[str] = CACERTS_KEYS
+    world: World,
+    *,
+    side: str = "cp",
+    namespace: str = "default",
+    keys: Sequence[str] = CACERTS_KEYS,
+    private: pulumi.Input[str] | None = None,
 ) -> Object:
-    """istiod's certificate authority."""
-    certificate, private = literals.authority()
-    data = {name: pulumi.Output.secret(private) if name == "ca-key.pem" else certificate for name in keys}
+    """istiod's certificate authority. private: its key, by default a literal one."""
+    certificate, literal = literals.authority()
+    found = pulumi.Output.secret(private or literal)
+    data = {name: found if name == "ca-key.pem" else certificate for name in keys}
     return world.secret(side, "cacerts", data, namespace=namespace)
 
 
@@ -162,6 +169,23 @@ def operator(world: World, side: str) -> Object:
     return world.object(side, "operators.coreos.com/v1alpha1:ClusterServiceVersion", "widgets.v1", {"spec": spec})
 
 
+def bundle() -> str:
+    """A file-based catalog with one bundle, of an operator that owns Widgets."""
+    owned = {"type": "olm.gvk", "value": {"group": "example.com", "kind": "Widget", "version": "v1"}}
+    return json.dumps({"schema": "olm.bundle", "package": "widgets", "name": "widgets.v1", "properties": [owned]})
+
+
+def subscription(world: World, side: str) -> Object:
+    """A Subscription to Widgets' operator."""
+    spec = {"name": "widgets", "channel": "stable", "source": "catalog", "sourceNamespace": "olm"}
+    return world.object(side, "operators.coreos.com/v1alpha1:Subscription", "widgets", {"spec": spec})
+
+
+def catalog_source(world: World, side: str, spec: Mapping[str, Any]) -> Object:
+    """A catalog, by an image or an address."""
+    return world.object(side, "operators.coreos.com/v1alpha1:CatalogSource", "catalog", {"spec": dict(spec)})
+
+
 def definitions(world: World) -> None:
     """The definitions of the custom resources that clean programs write: the corpus's own, and Istio's."""
     istio = "networking.istio.io"
@@ -170,6 +194,8 @@ def definitions(world: World) -> None:
         (istio, "v1", "ServiceEntry", "serviceentries"),
         (istio, "v1", "DestinationRule", "destinationrules"),
         (istio, "v1alpha3", "EnvoyFilter", "envoyfilters"),
+        ("operators.coreos.com", "v1alpha1", "Subscription", "subscriptions"),
+        ("operators.coreos.com", "v1alpha1", "CatalogSource", "catalogsources"),
     ):
         anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything}}}

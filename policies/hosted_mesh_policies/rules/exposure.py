@@ -1,4 +1,4 @@
-"""How istiod is reachable: by name, over TLS, from where it must be."""
+"""istiod's exposure: by name, over TLS, from the necessary addresses."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from .. import vocabulary
+from hosted_mesh_plan import vocabulary
+from hosted_mesh_plan.annotations import is_annotated
+from hosted_mesh_plan.istiod import WORKLOADS, discovery_container, is_external, is_istios, pod_of
+from hosted_mesh_plan.model import SECRET_DATA, Resource
+from hosted_mesh_plan.tree import UNKNOWN, at, items
+
+from ..detect.secrets.resource_types import KEY_TYPE
 from ..evaluation.context import Context
 from ..evaluation.finding import Severity
 from ..evaluation.rule import Place, Rule, not_known
-from ..plan.annotations import is_annotated
-from ..plan.istiod import discovery_container, is_external, is_istios
-from ..plan.model import Resource
-from ..plan.tree import UNKNOWN, at, items
 
 PLAIN_PORTS: Final = {15010: "plaintext xDS", 15014: "istiod's metrics and debug pages"}
 ISTIODS_PORTS: Final = {**PLAIN_PORTS, 8080: "istiod's debug pages"}
-"""For what is istiod's: many other programs listen on 8080."""
+"""For istiod's objects only: many other programs listen on 8080."""
 ALL_ADDRESSES: Final = frozenset({"0.0.0.0/0", "::/0"})
 WEAK_TLS: Final = frozenset({"TLS_AUTO", "TLSV1_0", "TLSV1_1"})
+AUTHORITY_KEY: Final = "ca-key.pem"
+MESHS_KEY: Final = "gives a gateway the key of a mesh"
 ENCRYPTED: Final = frozenset({"HTTPS", "TLS"})
 
 
@@ -29,12 +33,14 @@ def check(context: Context, resource: Resource) -> Iterator[Place]:
     container = discovery_container(resource)
     if container is not None and is_external(resource, container):
         yield from _istiod(container)
+    elif resource.kind in WORKLOADS and container is None:
+        yield from _mounted_keys(resource)
     elif resource.kind == "Service":
         yield from _service(resource, _ports(context, resource))
     elif resource.kind == "Gateway" and resource.group == "networking.istio.io":
-        yield from _istio_gateway(resource, _ports(context, resource))
+        yield from _istio_gateway(context, resource, _ports(context, resource))
     elif resource.kind == "Gateway" and resource.group == "gateway.networking.k8s.io":
-        yield from _gateway(resource)
+        yield from _gateway(context, resource)
     elif resource.kind == "Ingress" and is_istios(context.stack, resource):
         for position, rule in enumerate(items(resource.body, "spec", "rules")):
             yield from _host(f"spec.rules[{position}].host", at(rule, "host"))
@@ -78,11 +84,54 @@ def _service(resource: Resource, ports: Mapping[int, str]) -> Iterator[Place]:
         what = f"is empty: list the data planes' ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}"
         yield "spec.loadBalancerSourceRanges", what
     elif ALL_ADDRESSES & set(map(str, ranges)):
-        what = f"admits everybody: list ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}"
+        what = f"admits all addresses: list ranges, or annotate {vocabulary.OPEN_TO_ALL_ANNOTATION}"
         yield "spec.loadBalancerSourceRanges", what
 
 
-def _istio_gateway(resource: Resource, ports: Mapping[int, str]) -> Iterator[Place]:
+def _mounted_keys(resource: Resource) -> Iterator[Place]:
+    """A proxy in front of istiod needs no key of a mesh: it passes TLS through."""
+    for position, volume in enumerate(items(pod_of(resource), "volumes")):
+        sources = items(volume, "projected", "sources")
+        names = [at(volume, "secret", "secretName"), *(at(source, "secret", "name") for source in sources)]
+        if any(name in vocabulary.AUTHORITY_SECRETS for name in names if isinstance(name, str)):
+            yield f"spec.template.spec.volumes[{position}]", f"{MESHS_KEY}, which only istiod needs"
+
+
+def _is_meshs_key(context: Context, namespace: str, name: Any) -> bool:
+    """Whether a Secret has the key of a mesh: by its name, its content, or a generated key that a `cacerts` has too.
+
+    name: an unknown one is judged before the write.
+    """
+    if not isinstance(name, str):
+        return False
+    if name in vocabulary.AUTHORITY_SECRETS:
+        return True
+    secrets = [
+        one for one in context.stack.resources if one.kind == "Secret" and context.clusters.on_control_plane(one)
+    ]
+    authorities = {key for one in secrets if _is_authority(one) for key in _generated_keys(context, one)}
+    return any(
+        _is_authority(one) or not authorities.isdisjoint(_generated_keys(context, one))
+        for one in secrets
+        if one.object_name == name and one.namespace == namespace
+    )
+
+
+def _is_authority(secret: Resource) -> bool:
+    """Whether a Secret has the files of istiod's authority."""
+    data = [at(secret.body, part, default={}) for part in SECRET_DATA]
+    return secret.object_name in vocabulary.AUTHORITY_SECRETS or any(
+        AUTHORITY_KEY in part for part in data if isinstance(part, dict)
+    )
+
+
+def _generated_keys(context: Context, secret: Resource) -> set[str]:
+    """URNs of the private keys that a Secret's data comes from."""
+    sources = itertools.chain.from_iterable(context.stack.sources_of(secret, part) for part in SECRET_DATA)
+    return {one.urn for one in sources if one.type == KEY_TYPE}
+
+
+def _istio_gateway(context: Context, resource: Resource, ports: Mapping[int, str]) -> Iterator[Place]:
     for position, server in enumerate(items(resource.body, "spec", "servers")):
         where = f"spec.servers[{position}]"
         if server is UNKNOWN:
@@ -103,9 +152,11 @@ def _istio_gateway(resource: Resource, ports: Mapping[int, str]) -> Iterator[Pla
             least = at(server, "tls", "minProtocolVersion")
             if least is None or least in WEAK_TLS:
                 yield f"{where}.tls.minProtocolVersion", "is missing or below TLSV1_2"
+            if _is_meshs_key(context, resource.namespace, at(server, "tls", "credentialName")):
+                yield f"{where}.tls.credentialName", f"{MESHS_KEY}: set mode PASSTHROUGH"
 
 
-def _gateway(resource: Resource) -> Iterator[Place]:
+def _gateway(context: Context, resource: Resource) -> Iterator[Place]:
     for position, listener in enumerate(items(resource.body, "spec", "listeners")):
         where = f"spec.listeners[{position}]"
         if listener is UNKNOWN:
@@ -114,6 +165,10 @@ def _gateway(resource: Resource) -> Iterator[Place]:
         yield from _host(f"{where}.hostname", at(listener, "hostname"))
         if str(at(listener, "protocol")).upper() not in ENCRYPTED:
             yield f"{where}.protocol", "is not encrypted"
+        for number, reference in enumerate(items(listener, "tls", "certificateRefs")):
+            namespace = at(reference, "namespace") or resource.namespace
+            if _is_meshs_key(context, str(namespace), at(reference, "name")):
+                yield f"{where}.tls.certificateRefs[{number}]", f"{MESHS_KEY}: set mode Passthrough"
 
 
 def _host(where: str, host: Any) -> Iterator[Place]:
@@ -126,8 +181,8 @@ def _host(where: str, host: Any) -> Iterator[Place]:
 EXPOSURE = Rule(
     name="exposure-is-hardened",
     title="istiod's exposure is hardened",
-    description="In the control plane: no plaintext xDS port, no gateway or listener for any host, source "
-    "ranges on load balancers, TLS 1.2 or later.",
+    description="In the control plane: no plaintext xDS port, no gateway or listener for any host, no gateway with the "
+    "key of a mesh, source ranges on load balancers, TLS 1.2 or later.",
     cure='Start istiod with --grpcAddr="", expose 15012 and 15017 only, by the mesh\'s host name, with '
     f"loadBalancerSourceRanges (or annotation {vocabulary.OPEN_TO_ALL_ANNOTATION} with a reason) and "
     "minProtocolVersion TLSV1_2.",
