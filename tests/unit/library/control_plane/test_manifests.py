@@ -16,12 +16,12 @@ from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.control_plane import manifests
 from pulumi_hosted_mesh.control_plane.istiod_values import environment
 from pulumi_hosted_mesh.control_plane.istiod_values import istiod_values as values_of
-from pulumi_hosted_mesh.data_plane import garbage, rights, webhooks
+from pulumi_hosted_mesh.data_plane import rights, root_certificate_owner, webhooks
 from pulumi_hosted_mesh.data_plane.values import gateway_values, while_nodes_go
 from pulumi_hosted_mesh.data_plane.values import remote_values as values_on_data_plane
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.features import FEATURES, Features
-from pulumi_hosted_mesh.spec.load import read, read_text
+from pulumi_hosted_mesh.spec.load import read_document, read_text
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.networks import NETWORK_VIEW
 from pulumi_hosted_mesh.spec.reserved import LISTS, SPLITS_ARGUMENTS, SPLITS_ENVIRONMENT
@@ -33,7 +33,7 @@ STATUS, EAST_WEST = {"name": "status-port", "port": 15021}, {"name": "tls", "por
 
 
 def mesh(**changes: object) -> Mesh:
-    return read(Mesh, document({path.replace("__", "."): value for path, value in changes.items()}))
+    return read_document(Mesh, document({path.replace("__", "."): value for path, value in changes.items()}))
 
 
 def endpoint(of: Mesh) -> ControlPlaneEndpoint:
@@ -113,9 +113,9 @@ FULL = {
 
 def set_by_the_library() -> list[Any]:
     """Each value of each chart that the library sets, and where the document's own values for that chart stand."""
-    full = read(Mesh, document(FULL))
+    full = read_document(Mesh, document(FULL))
     gateway = gateway_values(endpoint(full), full.memberships[0].gateways[0])
-    fixed = read(Mesh, document(FULL | {"revisions.0.istiod": {}}))
+    fixed = read_document(Mesh, document(FULL | {"revisions.0.istiod": {}}))
     charts = [
         ("revisions.0", istiod_values(full)),
         ("revisions.0", istiod_values(fixed)),
@@ -131,7 +131,7 @@ def set_by_the_library() -> list[Any]:
 def test_what_is_set_is_refused_in_the_escape_hatch(where: str, way: tuple[str, ...]) -> None:
     """Nothing that a document says is dropped: what the library sets as well is refused by its name."""
     with pytest.raises(InvalidInputError) as refused:
-        read(Mesh, document(FULL | {f"{where}.chartValues": only(way, "x")}))
+        read_document(Mesh, document(FULL | {f"{where}.chartValues": only(way, "x")}))
     assert "chartValues: sets " in str(refused.value)
 
 
@@ -139,8 +139,8 @@ def test_what_is_set_is_refused_in_the_escape_hatch(where: str, way: tuple[str, 
 @pytest.mark.parametrize("part", ["global", "meshConfig"])
 def test_a_part_with_settings_of_the_split_is_not_dropped_as_a_whole(part: str, whole: Any) -> None:
     for where in ("revisions.0", "memberships.0"):
-        with pytest.raises(InvalidInputError, match=f"sets {part} as a whole"):
-            read(Mesh, document({f"{where}.chartValues": {part: whole}}))
+        with pytest.raises(InvalidInputError, match=f"replaces {part}, and this library sets a part of it"):
+            read_document(Mesh, document({f"{where}.chartValues": {part: whole}}))
 
 
 def test_the_environment_is_joined_and_the_splits_own_is_known() -> None:
@@ -167,8 +167,8 @@ def test_istiod_fetches_no_keys_from_itself_or_link_local_addresses_and_the_docu
     inside = ("127.0.0.1", "0.0.0.0", "169.254.169.254", "::1", "::", "fe80::1")
     for address in map(ip_address, inside):
         assert any(address in one for one in blocked), address
-    more = mesh(revisions__0__istiod={"environment": {name: "10.0.0.0/8,fd00::/8"}})
-    assert istiod_values(more)["env"][name] == f"{own},10.0.0.0/8,fd00::/8"
+    more = mesh(revisions__0__istiod={"environment": {name: "198.51.100.0/24,2001:db8::/32"}})
+    assert istiod_values(more)["env"][name] == f"{own},198.51.100.0/24,2001:db8::/32"
     twice = {"envVarFrom": [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]}
     with pytest.raises(InvalidInputError, match=f"sets {name} in istiod's environment"):
         mesh(revisions__0__chartValues=twice)
@@ -318,6 +318,16 @@ def test_istiods_pods_wait_for_their_authority_and_their_kubeconfig() -> None:
     assert made == {**mounted(needed=True), "automountServiceAccountToken": False}
 
 
+def test_istiods_pods_serve_on_for_a_while_after_their_end_was_decided() -> None:
+    spec = {"volumes": [], "containers": [{"name": "discovery", "env": [], "lifecycle": {"postStart": "kept"}}]}
+    made = manifests.istiods_pod(spec, drain_seconds=mesh().revisions[0].istiod.drain_seconds)
+    (container,) = made["containers"]
+    assert container["lifecycle"] == {"postStart": "kept", "preStop": {"sleep": {"seconds": 5}}}
+    assert made["terminationGracePeriodSeconds"] == 35
+    assert "terminationGracePeriodSeconds" not in manifests.istiods_pod(spec)
+    assert mesh(revisions__0__istiod={"drainSeconds": 0}).revisions[0].istiod.drain_seconds == 0
+
+
 def test_several_pods_are_spread_over_nodes() -> None:
     (spread,) = istiod_values(mesh(revisions__0__name="canary"))["topologySpreadConstraints"]
     assert spread == {
@@ -402,14 +412,48 @@ def test_a_services_address_is_waited_for_and_its_endpoints_are_not() -> None:
 
 
 def test_network_policy_lets_the_api_server_of_the_data_plane_be_reached() -> None:
-    dns, https = network_policy(mesh())["egress"]
+    dns, api_server, _ = network_policy(mesh())["egress"]
     assert dns == {"ports": [{"protocol": "TCP", "port": 53}, {"protocol": "UDP", "port": 53}]}
-    assert https == {"ports": [{"protocol": "TCP", "port": 443}, {"protocol": "TCP", "port": 6443}]}
+    assert api_server == {"ports": [{"protocol": "TCP", "port": 6443}]}
+
+
+def test_keys_of_token_issuers_come_from_public_addresses_and_from_admitted_ranges() -> None:
+    """By istiod's own list, and by the NetworkPolicy, in which a wrong `except` is rejected by the API server."""
+
+    def blocks(of: Mesh) -> list[Any]:
+        *_, issuers = network_policy(of)["egress"]
+        assert issuers["ports"] == [{"protocol": "TCP", "port": 443}]
+        return [one["ipBlock"] for one in issuers["to"]]
+
+    def reached(of: Mesh, address: str) -> bool:
+        istiods = istiod_values(of)["env"]["BLOCKED_CIDRS_IN_JWKS_URIS"].split(",")
+        admits = not any(ip_address(address) in ip_network(one) for one in istiods)
+        by_policy = any(
+            ip_address(address) in ip_network(one["cidr"])
+            and not any(ip_address(address) in ip_network(inner) for inner in one["except"])
+            for one in blocks(of)
+        )
+        assert admits is by_policy, address
+        return admits
+
+    inside = ("10.96.0.1", "172.31.255.255", "192.168.1.1", "100.64.0.1", "fd00::1", "127.0.0.1", "169.254.169.254")
+    outside = ("198.51.100.7", "172.32.0.1", "100.128.0.1", "2001:db8::1")
+    assert [one for one in (*inside, *outside) if reached(mesh(), one)] == [*outside]
+    for one in blocks(mesh()):
+        assert all(ip_network(inner).subnet_of(ip_network(one["cidr"])) for inner in one["except"])
+
+    some = mesh(controlPlane__networkPolicy={"issuerRanges": ["10.20.0.0/16", "fd00:1::/32", "192.168.0.0/16"]})
+    admitted = ("10.20.3.4", "fd00:1::5", "192.168.1.1")
+    refused = ("10.19.255.255", "10.21.0.0", "fd00:2::1", "172.16.0.1", "169.254.169.254", "::1")
+    assert [one for one in (*admitted, *refused) if reached(some, one)] == [*admitted]
+    for wrong in ("127.0.0.0/8", "169.254.169.254/32", "203.0.113.0/24", "8.0.0.0/7"):
+        with pytest.raises(InvalidInputError, match=r"issuerRanges.*must be inside one of"):
+            mesh(controlPlane__networkPolicy={"issuerRanges": [wrong]})
 
 
 def test_the_dns_may_listen_at_other_ports() -> None:
     """As on OpenShift, where its Service's port 53 leads to 5353 of Pods, which is what a NetworkPolicy sees."""
-    dns, _ = network_policy(mesh(controlPlane={"networkPolicy": {"dnsPorts": [53, 5353]}}))["egress"]
+    dns, *_ = network_policy(mesh(controlPlane={"networkPolicy": {"dnsPorts": [53, 5353]}}))["egress"]
     assert dns == {"ports": [{"protocol": kind, "port": port} for port in (53, 5353) for kind in ("TCP", "UDP")]}
     # No port at all would mean every port.
     with pytest.raises(InvalidInputError, match=r"networkPolicy.dnsPorts: is empty"):
@@ -435,7 +479,7 @@ def test_network_policy_is_limited_to_the_api_servers_ranges() -> None:
     limited = mesh(controlPlane__networkPolicy={"apiServerRanges": ranges})
     _, api_server, issuers = network_policy(limited)["egress"]
     assert api_server == {"to": to, "ports": [{"protocol": "TCP", "port": 6443}]}
-    assert issuers == {"ports": [{"protocol": "TCP", "port": 443}]}
+    assert issuers["ports"] == [{"protocol": "TCP", "port": 443}]
 
     narrow = {"apiServerRanges": ranges, "fetchJwks": False}
     at_443 = {"memberships__0__access": {"apiServer": "https://api.user.example.com"}}
@@ -658,7 +702,7 @@ def test_a_documents_own_values_replace_what_keeps_a_gateway() -> None:
 
 
 def test_the_root_certificate_in_each_namespace_is_owned_by_the_meshs_namespace() -> None:
-    spec, binding = garbage.policy_spec("demo"), garbage.binding_spec("demo")
+    spec, binding = root_certificate_owner.policy_spec("demo"), root_certificate_owner.binding_spec("demo")
     (mutation,) = spec["mutations"]
     assert '"uid": string(params.metadata.uid)' in mutation["jsonPatch"]["expression"]
     assert spec["paramKind"]["kind"] == "Namespace"
@@ -710,7 +754,7 @@ def test_endpoint_has_no_room_for_a_secret() -> None:
             "webhookPort",
             "trustDomain",
         ),
-        *("clusterId", "network", "crossNetwork", "istioVersion", "features", "rootCertificate"),
+        *("clusterId", "network", "crossNetwork", "istioVersion", "features", "rootCertificate", "generation"),
     }
     assert facts.injection_labels == {"istio.io/rev": "canary"}
     assert endpoint(mesh()).injection_labels == {"istio-injection": "enabled"}
