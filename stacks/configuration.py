@@ -1,4 +1,4 @@
-"""The stack's configuration, typed: what to build, and the documents."""
+"""The stack's configuration, typed: the kind of stack, and the documents."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pulumi
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.spec.fields import Model
-from pulumi_hosted_mesh.spec.load import path_of, read, read_file
-from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh import (
+    InvalidInputError,
+    Model,
+    Problem,
+    StackSettings,
+    content_of_file,
+    field_path,
+    read_document,
+    read_document_file,
+)
 
 HERE = Path(__file__).parent
 SOURCE = "the stack's configuration"
@@ -22,17 +28,23 @@ def settings() -> StackSettings:
     config = pulumi.Config()
     written = {str(field.alias): config.get(str(field.alias)) for field in StackSettings.model_fields.values()}
     given = {key: _parsed(key, value) for key, value in written.items() if value is not None}
-    return read(StackSettings, given, SOURCE)
+    return read_document(StackSettings, given, SOURCE)
 
 
 def document(model: type[M], key: str) -> M:
-    """The document under a key: written there, or in a file that is named there. Raises: InvalidInputError."""
+    """The document under a key: written there, or in a file named there. Raises: InvalidInputError."""
     return read_value(model, _value(key), called(key))
 
 
 def called(key: str) -> str:
-    """What errors call the document under a key."""
+    """The name in errors of the document under a key."""
     return f"the document under {key}"
+
+
+def content(key: str) -> object:
+    """The content of the document under a key, before validation. Raises: InvalidInputError."""
+    value = _value(key)
+    return content_of_file(HERE / value) if isinstance(value, str) else value
 
 
 def optional_document(model: type[M], key: str) -> M | None:
@@ -46,19 +58,19 @@ def documents(model: type[M], key: str) -> list[M]:
     if value is None:
         return []
     parts = value if isinstance(value, list) else [value]
-    return [read_value(model, part, called(path_of([key, at]))) for at, part in enumerate(parts)]
+    return [read_value(model, part, called(field_path([key, at]))) for at, part in enumerate(parts)]
 
 
 def read_value(model: type[M], value: Any, source: str) -> M:
     """A document from its fields, or from the file of that name beside the stack's."""
-    return read_file(model, HERE / value) if isinstance(value, str) else read(model, value, source)
+    return read_document_file(model, HERE / value) if isinstance(value, str) else read_document(model, value, source)
 
 
 def _value(key: str, *, required: bool = True) -> Any:
     config = pulumi.Config()
     value = config.get(key)
     if value is not None and pulumi.runtime.is_config_secret(config.full_key(key)):
-        rule = "holds a secret, but a document is plain: the state and the clusters would have it as it is"
+        rule = "holds a secret, but a document is plain: the state and the clusters would hold it unencrypted"
         fix = (
             "Take it out, or set it without --secret; cacerts, kubeconfigs and dnsCredentials are settings of their own"
         )
@@ -70,7 +82,7 @@ def _value(key: str, *, required: bool = True) -> Any:
 
 
 def _parsed(key: str, value: str) -> Any:
-    """Pulumi hands objects over as JSON text, and plain values as they are. Raises: InvalidInputError."""
+    """A value of Pulumi, which passes objects as JSON text, and plain values unchanged. Raises: InvalidInputError."""
     if not value.startswith(("{", "[")):
         return value
     try:
