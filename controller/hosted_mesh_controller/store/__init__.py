@@ -1,0 +1,1 @@
+"""The controller's database: objects, operations with their events, tokens, idempotency keys and the audit log."""

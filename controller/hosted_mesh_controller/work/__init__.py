@@ -1,0 +1,1 @@
+"""Carries out operations: a durable queue, and for each operation a process."""
