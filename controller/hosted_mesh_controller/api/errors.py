@@ -1,0 +1,82 @@
+"""Errors as problem+json, with field, rule and fix."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pulumi_hosted_mesh import InvalidInputError, Problem, field_path
+from starlette.exceptions import HTTPException
+
+from hosted_mesh_controller.json_logs import facts
+from hosted_mesh_controller.views import FieldProblem, ProblemDetails
+
+LOG: Final = logging.getLogger(__name__)
+MEDIA_TYPE: Final = "application/problem+json"
+NO_SUCH: Final = "there is no such object for this token"
+
+
+class ApiError(Exception):
+    """An answer with an error status."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        detail: str,
+        problems: Sequence[Problem] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.problems, self.headers = status, detail, tuple(problems), dict(headers or {})
+
+
+def not_found() -> ApiError:
+    """The one answer for absent objects and for those of other tenants."""
+    return ApiError(HTTPStatus.NOT_FOUND, NO_SUCH)
+
+
+def answer(
+    status: int, detail: str, problems: Sequence[Problem] = (), headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """An error as a response."""
+    found = [FieldProblem(field=one.field, rule=one.rule, fix=one.fix) for one in problems]
+    details = ProblemDetails(title=HTTPStatus(status).phrase, status=status, detail=detail, problems=found)
+    content = details.model_dump(mode="json", by_alias=True)
+    return JSONResponse(content, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Registers the handlers."""
+
+    @app.exception_handler(ApiError)
+    def api_error(_request: Request, error: ApiError) -> JSONResponse:
+        return answer(error.status, error.detail, error.problems, error.headers)
+
+    @app.exception_handler(InvalidInputError)
+    def invalid(_request: Request, error: InvalidInputError) -> JSONResponse:
+        return answer(HTTPStatus.UNPROCESSABLE_ENTITY, f"{error.source} cannot be used", error.problems)
+
+    @app.exception_handler(RequestValidationError)
+    def invalid_parameter(_request: Request, error: RequestValidationError) -> JSONResponse:
+        problems = [_parameter(one) for one in error.errors()]
+        return answer(HTTPStatus.UNPROCESSABLE_ENTITY, "a parameter cannot be used", problems)
+
+    @app.exception_handler(HTTPException)
+    def http(_request: Request, error: HTTPException) -> JSONResponse:
+        return answer(error.status_code, HTTPStatus(error.status_code).phrase.lower(), (), error.headers)
+
+    @app.exception_handler(Exception)
+    def unexpected(request: Request, error: Exception) -> JSONResponse:
+        route = getattr(request.scope.get("route"), "path", "(none)")
+        LOG.error("request failed", extra=facts(route=route), exc_info=error)
+        return answer(HTTPStatus.INTERNAL_SERVER_ERROR, "the service failed; its log has the reason")
+
+
+def _parameter(error: Mapping[str, Any]) -> Problem:
+    """A problem with a parameter of the path, the query or a header. It omits the value."""
+    return Problem(field_path([*map(str, error["loc"])]), error["msg"].lower(), "Correct it as the schema describes")
