@@ -1,0 +1,1 @@
+"""Commands: the service, and its client."""
