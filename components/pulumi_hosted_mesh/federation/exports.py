@@ -1,31 +1,43 @@
-"""What a mesh exports: from its part of the document, and from the Services of its cluster where labels select them."""
+"""The exports of a mesh: from its part of the document, and from its cluster's Services if labels select them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.spec.federation import Export, Federation, Offer, OfferedService, Protocol
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
+from pulumi_hosted_mesh.spec.federation import Audience, Export, Federation, Offer, OfferedService, Protocol
+from pulumi_hosted_mesh.spec.load import read_arguments
+from pulumi_hosted_mesh.spec.name_lengths import federated_names, require_short_names
 
 Manifest = Mapping[str, Any]
-# istio.io/docs/ops/configuration/traffic-management/protocol-selection: the port's name up to its first dash.
-BY_PREFIX = {"http": Protocol.HTTP, "http2": Protocol.HTTP2, "grpc": Protocol.GRPC, "grpc-web": Protocol.HTTP}
+# Istio's ConvertProtocol (pkg/config/kube/conversion.go) and protocol.Parse: in any case, the prefix up to the first
+# dash. TLS is passed through, so it is TCP here, like protocols without HTTP's requests.
+BY_PREFIX = {"http": Protocol.HTTP, "http2": Protocol.HTTP2, "grpc": Protocol.GRPC}
+GRPC_WEB = "grpc-web"
+BY_KUBERNETES_NAME = {
+    "kubernetes.io/h2c": Protocol.HTTP2,
+    "kubernetes.io/ws": Protocol.HTTP,
+    "kubernetes.io/wss": Protocol.TCP,
+}
+"""Only as `appProtocol`."""
 LONGEST_HOST = 253
 
 
 def offer(federation: Federation, mesh: str, services: Iterable[Manifest] = ()) -> Offer:
-    """What a peer exports. services: of its cluster, as its API server stores them; for exports that select by label.
+    """The offer of a peer. services: of its cluster, as its API server stores them; for exports that select by label.
 
-    Raises: InvalidInputError if two exports have one host, or one has too long a host.
+    Raises: InvalidInputError if two exports have one host, or one has an invalid or too long a host.
     """
-    peer, known = federation.peer(mesh), list(services)
+    peer, own_services = federation.peer(mesh), list(services)
     found: dict[str, OfferedService] = {}
     for position, export in enumerate(peer.exports):
-        for one in _offered(federation, export, known):
+        for one in _offered(federation, export, own_services):
             field = f"exports[{position}] of {mesh}"
-            if len(one.host) > LONGEST_HOST:
-                raise refused(field, f"has a host of more than {LONGEST_HOST} characters", "Give it a host")
+            try:
+                require_short_names(federated_names(federation.name, one.host, "the host"))
+            except RuleBrokenError as broken:
+                raise refused(field, broken.rule, broken.fix) from None
             if one.host in found:
                 raise refused(field, f"has host {one.host}, and so has another export", "Give it another host")
             found[one.host] = one
@@ -38,20 +50,20 @@ def needs_reading(federation: Federation, mesh: str) -> bool:
 
 
 def with_declared(federation: Federation, given: Sequence[Offer]) -> list[Offer]:
-    """The offers that are given, and those of other peers that can be told from the document alone."""
-    known = {one.mesh for one in given}
-    told = [
+    """The given offers, and those of the other peers that the document declares completely."""
+    offering = {one.mesh for one in given}
+    declared = [
         offer(federation, peer.mesh)
         for peer in federation.peers
-        if peer.mesh not in known and not needs_reading(federation, peer.mesh)
+        if peer.mesh not in offering and not needs_reading(federation, peer.mesh)
     ]
-    return [*given, *told]
+    return [*given, *declared]
 
 
 def allowed(federation: Federation, mesh: str, offered: OfferedService) -> list[tuple[str, str]]:
-    """Who may call what a mesh offers: peer and identity of each, as its offer says and the document still allows.
+    """The permitted callers of an offered service: peer and identity of each, if offer and document both allow it.
 
-    An offer may be older than the document: who is no longer in the document's export is not let in.
+    An offer can be older than the document: callers that the document's export no longer names are rejected.
     """
     document = {
         (one.mesh, identity)
@@ -64,9 +76,9 @@ def allowed(federation: Federation, mesh: str, offered: OfferedService) -> list[
 
 
 def host_is_agreed(federation: Federation, mesh: str, offered: OfferedService) -> bool:
-    """Whether a host is one that the document lets a mesh serve: below the federation's domain, or declared there.
+    """Whether the document lets a mesh serve a host: below the federation's domain, or declared in an export.
 
-    Without it a peer could offer any name, and what a mesh sends to that name would go to the peer.
+    Without this check a peer could offer any name, and would receive the requests of other meshes to it.
     """
     declared = {export.host for export in federation.peer(mesh).exports if _covers(federation, export, offered)}
     own = f"{offered.service}.{offered.namespace}.{federation.domain}"
@@ -74,13 +86,13 @@ def host_is_agreed(federation: Federation, mesh: str, offered: OfferedService) -
 
 
 def is_declared(federation: Federation, mesh: str, offered: OfferedService) -> bool:
-    """Whether the document itself names what a mesh offers, with its port and protocol, and not its labels alone."""
+    """Whether the document itself names an offered service with its port and protocol, not only by labels."""
     exports = federation.peer(mesh).exports
     return any(one.service is not None and _covers(federation, one, offered) for one in exports)
 
 
 def _covers(federation: Federation, export: Export, offered: OfferedService) -> bool:
-    """Whether an export of the document is about what is offered."""
+    """Whether an export of the document covers an offered service."""
     if export.namespace != offered.namespace:
         return False
     if export.service is None:
@@ -91,24 +103,24 @@ def _covers(federation: Federation, export: Export, offered: OfferedService) -> 
 
 
 def protocol_of(port: Manifest) -> Protocol:
-    """What a port of a Service speaks, as Istio reads it; what it would have to guess counts as TCP."""
-    said = str(port.get("appProtocol") or "").removeprefix("kubernetes.io/").replace("h2c", "http2")
-    name = str(port.get("name") or "")
-    return BY_PREFIX.get(said) or BY_PREFIX.get(name) or BY_PREFIX.get(name.partition("-")[0]) or Protocol.TCP
+    """Protocol of a Service's port, as Istio reads it. A port without a declared protocol is TCP.
+
+    With `appProtocol` Istio ignores the port's name.
+    """
+    app_protocol = port.get("appProtocol")
+    if app_protocol in BY_KUBERNETES_NAME:
+        return BY_KUBERNETES_NAME[app_protocol]
+    name = str((port.get("name") or "") if app_protocol is None else app_protocol).lower()
+    if name.startswith(GRPC_WEB):
+        return Protocol.HTTP
+    return BY_PREFIX.get(name.partition("-")[0], Protocol.TCP)
 
 
 def _offered(federation: Federation, export: Export, services: list[Manifest]) -> Iterator[OfferedService]:
     to = tuple(sorted(export.to, key=lambda one: one.mesh))
     if export.service is not None and export.port is not None:
         host = export.host or f"{export.service}.{export.namespace}.{federation.domain}"
-        yield OfferedService(
-            namespace=export.namespace,
-            service=export.service,
-            port=export.port,
-            protocol=export.protocol,
-            host=host,
-            to=to,
-        )
+        yield _service(export, export.service, export.port, export.protocol, host, to)
         return
     for one in services:
         metadata, ports = one["metadata"], one["spec"].get("ports") or []
@@ -116,23 +128,28 @@ def _offered(federation: Federation, export: Export, services: list[Manifest]) -
         if metadata["namespace"] != export.namespace or not export.labels.items() <= labels.items():
             continue
         if one["spec"].get("type") == "ExternalName":
-            # Another name for something elsewhere, for an import too: an export of that could lead in a circle.
+            # An ExternalName may be an alias of an import. Its export could create a loop.
             continue
         for port in ports:
             if port.get("protocol", "TCP") != "TCP":
                 continue
             name = f"{metadata['name']}.{export.namespace}.{federation.domain}"
-            yield OfferedService(
-                namespace=export.namespace,
-                service=metadata["name"],
-                port=port["port"],
-                protocol=protocol_of(port),
-                # The TLS server name tells the gateway which port is meant, so each port has a name of its own.
-                host=name if len(ports) == 1 else f"{port['name']}.{name}",
-                to=to,
-            )
+            # The gateway chooses the port by the TLS server name, so each port has its own name.
+            host = name if len(ports) == 1 else f"{port['name']}.{name}"
+            yield _service(export, metadata["name"], port["port"], protocol_of(port), host, to)
+
+
+def _service(
+    export: Export, service: str, port: int, protocol: Protocol, host: str, to: tuple[Audience, ...]
+) -> OfferedService:
+    """An offered service, checked. Raises: InvalidInputError."""
+    if len(host) > LONGEST_HOST:
+        rule = f"would have a host of {len(host)} characters, more than {LONGEST_HOST}: {host}"
+        raise refused(f"exports of {export.namespace}/{service}", rule, "Set host, or a shorter domain")
+    facts = {"namespace": export.namespace, "service": service, "port": port, "protocol": protocol, "host": host}
+    return read_arguments(OfferedService, {**facts, "to": to}, f"the export of {export.namespace}/{service}")
 
 
 def refused(field: str, rule: str, fix: str) -> InvalidInputError:
-    """An error in a federation's document, or in what belongs to it."""
+    """An error in a federation's document, or in its offers and Services."""
     return InvalidInputError([Problem(field, rule, fix)], "the federation")

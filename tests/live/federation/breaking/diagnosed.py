@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from tests.live.federation.breaking.federation import Breaking, kubectl, patched, stored
-from tests.live.federation.meshes.federated import NAMESPACE, STRANGER, Meshes, cacerts, programs
-from tests.support.authorities import Authority, pem
+from tests.live.federation.meshes.federated import CALLED, NAMESPACE, STRANGER, Meshes, cacerts, programs
+from tests.support.authorities import DAY, NOW, Authority, pem
 from tests.support.waiting import eventually
 
 
@@ -59,6 +59,58 @@ def authority_until(ends: datetime) -> Breaking:
         return altered(meshes, None, "secret", "cacerts", "mesh-east", change)
 
     return breaking
+
+
+def another_root(meshes: Meshes) -> AbstractContextManager[None]:
+    """East's authority under a root of somebody else. istiod goes on: it reads the Secret when it starts."""
+    change = _with_files(cacerts(Authority("another root", ends=NOW + 3650 * DAY), "east"))
+    return altered(meshes, None, "secret", "cacerts", "mesh-east", change)
+
+
+def incomplete_cacerts(meshes: Meshes) -> AbstractContextManager[None]:
+    """East's authority without its chain."""
+    change: Callable[[Any], object] = lambda secret: secret["data"].pop("cert-chain.pem")  # noqa: E731
+    return altered(meshes, None, "secret", "cacerts", "mesh-east", change)
+
+
+def unreadable_kubeconfig(meshes: Meshes) -> AbstractContextManager[None]:
+    change = _with_files({"config": "clusters: 5"})
+    return altered(meshes, None, "secret", "istio-kubeconfig", "mesh-east", change)
+
+
+def another_authority(meshes: Meshes) -> AbstractContextManager[None]:
+    """istiod's kubeconfig with the authority of another API server."""
+
+    def change(secret: Any) -> None:
+        content = json.loads(base64.b64decode(secret["data"]["config"]))
+        authority = base64.b64encode(pem(Authority("other").certificate)).decode()
+        content["clusters"][0]["cluster"]["certificate-authority-data"] = authority
+        _with_files({"config": json.dumps(content)})(secret)
+
+    return altered(meshes, None, "secret", "istio-kubeconfig", "mesh-east", change)
+
+
+def namespace_of_a_revision_that_is_gone(meshes: Meshes) -> AbstractContextManager[None]:
+    metadata = {"name": "left-alone", "labels": {"istio.io/rev": "gone"}}
+    return created(meshes, "east", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+
+
+@contextmanager
+def exported_service_is_gone(meshes: Meshes) -> Iterator[None]:
+    """The Service that west exports."""
+    before = stored(meshes, "west", "service", CALLED, NAMESPACE)
+    kubectl(meshes, "west", "delete", "service", CALLED, f"-n={NAMESPACE}")
+    try:
+        yield
+    finally:
+        kubectl(meshes, "west", "create", "--filename=-", given=before)
+
+
+def exported_service_has_another_port(meshes: Meshes) -> AbstractContextManager[None]:
+    def change(service: Any) -> None:
+        service["spec"]["ports"][0]["port"] += 1
+
+    return altered(meshes, "west", "service", CALLED, NAMESPACE, change)
 
 
 def another_token(meshes: Meshes) -> AbstractContextManager[None]:

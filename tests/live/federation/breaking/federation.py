@@ -49,6 +49,11 @@ def no_cacerts(meshes: Meshes) -> AbstractContextManager[None]:
     return _deleted(meshes, None, "secret", "cacerts")
 
 
+def no_kubeconfig(meshes: Meshes) -> AbstractContextManager[None]:
+    """The Secret of istiod's access is gone. istiod goes on: it has read it."""
+    return _deleted(meshes, None, "secret", "istio-kubeconfig")
+
+
 @contextmanager
 def left_behind(meshes: Meshes) -> Iterator[None]:
     """A ServiceEntry of something that nobody exports any more."""

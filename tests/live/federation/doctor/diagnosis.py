@@ -13,7 +13,7 @@ from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.observation import observe
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.federation import Federation
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 
 from tests.live.federation.meshes.federated import CALLER, NAMESPACE, Meshes, federation
 
@@ -26,7 +26,7 @@ def diagnosis(meshes: Meshes, mesh: str, **options: Any) -> dict[str, str]:
 def notices_alone(meshes: Meshes, mesh: str) -> dict[str, str]:
     """What doctor tells of a mesh without a federation's document although it does no harm, by check."""
     own = meshes.cluster(mesh)
-    config = kubeconfig.from_file(str(own.kubeconfig), kubeconfig.Asked(context=own.name))
+    config = kubeconfig.from_file(str(own.kubeconfig), kubeconfig.KubeconfigRequest(context=own.name))
     found = verdicts(None, mesh, [], observe(None, mesh, [], config))
     return {one.check: str(one.cause) for one in found if one.notice}
 
@@ -47,10 +47,12 @@ def verdicts_of(
 
     configs: of the data plane and of the control plane; by default the administrators'.
     """
-    document = read(Federation, given or federation(f"{NAMESPACE}/{CALLER}"))
+    document = read_document(Federation, given or federation(f"{NAMESPACE}/{CALLER}"))
     offers, endpoint = with_declared(document, []), meshes.endpoint(mesh) if of_the_webhooks else None
     clusters = [meshes.cluster(mesh), *([meshes.sandbox.control_plane] if of_the_control_plane else [])]
-    own = [kubeconfig.from_file(str(one.kubeconfig), kubeconfig.Asked(context=one.name)) for one in clusters]
+    own = [
+        kubeconfig.from_file(str(one.kubeconfig), kubeconfig.KubeconfigRequest(context=one.name)) for one in clusters
+    ]
     data_plane, control_plane = [*(configs or own), None][:2]
     assert data_plane is not None
     observed = observe(

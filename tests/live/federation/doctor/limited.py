@@ -26,7 +26,14 @@ EVERYWHERE: Rights = {
     "list": [
         *(
             (ISTIO, kind)
-            for kind in ("gateways", "virtualservices", "serviceentries", "destinationrules", "envoyfilters")
+            for kind in (
+                "gateways",
+                "virtualservices",
+                "serviceentries",
+                "destinationrules",
+                "envoyfilters",
+                "proxyconfigs",
+            )
         ),
         ("security.istio.io", "authorizationpolicies"),
         ("", "pods"),
@@ -69,6 +76,8 @@ def limited(
         authority = base64.b64encode(cluster.certificate_authority.read_bytes()).decode()
         token = kubectl(meshes, mesh, "create", "token", "limited", f"-n={namespace}").strip()
         entry = {"server": cluster.server, "certificate-authority-data": authority}
-        yield kubeconfig.from_content(kubeconfig.minimal("limited", entry, {"token": token}), kubeconfig.Asked())
+        yield kubeconfig.from_content(
+            kubeconfig.minimal("limited", entry, {"token": token}), kubeconfig.KubeconfigRequest()
+        )
     finally:
         kubectl(meshes, mesh, "delete", "--filename=-", "--ignore-not-found", given=everything)

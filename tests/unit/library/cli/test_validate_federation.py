@@ -13,7 +13,7 @@ from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.federation.exports import offer
 from typer.testing import CliRunner
 
-from tests.unit.library.federation.test_federation import (
+from tests.unit.library.federation.documents import (
     AUDIENCE,
     REVIEWS,
     SERVICE,
@@ -24,11 +24,14 @@ from tests.unit.library.federation.test_federation import (
 )
 
 DATABASE = {**REVIEWS, "service": "db", "port": 5432, "protocol": "TCP"}
-WHY = "does not import db.books.shops.example.com of west, which is TCP, of which all to port 5432 would go there"
+WHY = "does not import db.books.shops.example.com of west, which is TCP, so all TCP to port 5432 would go there"
 POSTGRES: Manifest = {
     "metadata": {"name": "db", "namespace": "books", "labels": {"export": "yes"}},
     "spec": {"ports": [{"name": "pg", "port": 5432}]},
 }
+
+
+USABLE = "valid, as kind federation; it names no kubeconfig. No cluster was contacted. It can be used"
 
 
 @pytest.fixture
@@ -53,8 +56,11 @@ def written(directory: Path, content: Any, name: str = "federation.yaml") -> Pat
 
 def test_what_is_left_out_is_a_warning_and_the_import_that_it_names_ends_it(tmp_path: Path, given: Manifest) -> None:
     code, said, warned = validated(written(tmp_path, given))
-    assert (code, said) == (0, f"{tmp_path / 'federation.yaml'}: federation shops of east, west\n")
-    assert warned.startswith(f"warning: imports[0] of east: {WHY}. To have it, name it in an import, `")
+    assert (code, said) == (
+        0,
+        f"{tmp_path / 'federation.yaml'}: federation shops of east, west\n{tmp_path / 'federation.yaml'}: {USABLE}\n",
+    )
+    assert warned.startswith(f"warning: imports[0] of east: {WHY}. Name it in an import, `")
     given["peers"][0]["imports"].append(yaml.safe_load(warned.split("`")[1]))
     assert validated(written(tmp_path, given))[2] == ""
 
@@ -63,7 +69,7 @@ def test_json_has_the_same_for_machines(tmp_path: Path, given: Manifest) -> None
     code, said, warned = validated(written(tmp_path, given), "--json")
     told = json.loads(said)
     assert (code, warned) == (0, "")
-    assert (told["kind"], told["ok"], told["said"]) == ("federation", True, ["federation shops of east, west"])
+    assert (told["kind"], told["ok"], told["said"]) == ("federation", True, ["federation shops of east, west", USABLE])
     assert told["problems"] == []
     (warning,) = told["warnings"]
     assert (warning["field"], warning["rule"]) == ("imports[0] of east", WHY)
@@ -81,13 +87,52 @@ def test_what_labels_select_is_told_with_the_peers_offer(tmp_path: Path) -> None
     by_labels = labelled([AUDIENCE])
     file = written(tmp_path, by_labels)
     assert validated(file)[2] == (
-        "warning: imports of east: takes what west exports by labels, of which the document does not tell what it "
-        "leaves out. Give `--offer` with what `exports --mesh west` prints.\n"
+        "warning: imports of east: cannot be checked: west exports by labels, and its offer is missing. "
+        "Add `--offer` with the output of `exports --mesh west`.\n"
     )
     offered = offer(federation(by_labels), "west", [SERVICE, POSTGRES]).model_dump(mode="json", by_alias=True)
     warned = validated(file, f"--offer={written(tmp_path, offered, 'west.yaml')}")[2]
     assert warned.startswith(f"warning: imports[0] of east: {WHY}.")
     assert warned.count("warning") == 1
+
+
+def test_overlapping_imports_are_refused_from_the_document_alone(tmp_path: Path, given: Manifest) -> None:
+    by_labels = labelled([AUDIENCE])
+    for overlapping in (given, by_labels):
+        overlapping["peers"][0]["imports"] = [{"meshes": ["west"]}, {"meshes": ["west"], "namespace": "books"}]
+        code, _, said = validated(written(tmp_path, overlapping))
+        assert code == 1
+        assert "imports[1] of east: has " in said
+        assert "and so has another import, imports[0]. Both are of west: remove one of the two" in said
+    keys = {"stack": "federation", "federation": "federation.yaml", "member": {"mesh": "east"}}
+    stack = {"config": {f"hosted-mesh:{key}": value for key, value in keys.items()}}
+    code, _, said = validated(written(tmp_path, stack, "Pulumi.federation.yaml"), kind="stack")
+    assert (code, "imports[1] of east: has " in said) == (1, True)
+
+
+def test_an_offer_shows_the_overlap_that_the_document_does_not(tmp_path: Path) -> None:
+    by_labels = labelled([AUDIENCE])
+    by_labels["peers"][0]["imports"] = [
+        {"meshes": ["west"]},
+        {"meshes": ["west"], "namespace": "books", "service": "reviews", "port": 8080},
+    ]
+    file = written(tmp_path, by_labels)
+    assert validated(file)[0] == 0
+    at_8080 = {**SERVICE, "spec": {"ports": [{"name": "http", "port": 8080}]}}
+    offered = offer(federation(by_labels), "west", [at_8080]).model_dump(mode="json", by_alias=True)
+    code, _, said = validated(file, f"--offer={written(tmp_path, offered, 'west.yaml')}")
+    assert (code, "imports[1] of east: has host reviews.books.shops.example.com" in said) == (1, True)
+
+
+def test_a_withdrawn_service_is_a_warning_and_refused_where_it_is_required(tmp_path: Path) -> None:
+    given = document()
+    given["peers"][1]["exports"] = []
+    code, _, warned = validated(written(tmp_path, given))
+    assert (code, warned.count("warning:")) == (0, 1)
+    assert "imports[0] of east: is left out for west, which exports no such service to east" in warned
+    given["peers"][0]["imports"][0]["required"] = True
+    code, _, said = validated(written(tmp_path, given))
+    assert (code, "imports[0] of east: names a service that west does not export to east" in said) == (1, True)
 
 
 def test_a_stack_s_file_tells_what_its_own_mesh_leaves_out(tmp_path: Path) -> None:
@@ -106,10 +151,49 @@ def test_a_stack_s_file_tells_what_its_own_mesh_leaves_out(tmp_path: Path) -> No
     assert warned("west") == ""
 
 
+def test_a_stack_s_file_may_leave_addresses_to_outputs_of_other_stacks(tmp_path: Path, given: Manifest) -> None:
+    given["peers"][1]["gateway"] = {}
+    written(tmp_path, given)
+    keys: Manifest = {"stack": "federation", "federation": "federation.yaml", "member": {"mesh": "east"}}
+
+    def checked(references: Manifest) -> tuple[int, str, str]:
+        config = {"config": {f"hosted-mesh:{key}": value for key, value in {**keys, "references": references}.items()}}
+        return validated(written(tmp_path, config, "Pulumi.federation.yaml"), kind="stack")
+
+    code, said, _ = checked({"dataPlanes": {"west": "organization/hosted-mesh/data-plane-west"}})
+    assert (code, "federation.yaml, with outputs of other stacks, which were not read" in said) == (0, True)
+    code, _, said = checked({})
+    assert (code, "peers[1].gateway.address: is required" in said) == (1, True)
+
+
+def test_copies_that_disagree_are_refused_by_field(tmp_path: Path, given: Manifest) -> None:
+    own = written(tmp_path, given)
+    same = copy.deepcopy(given)
+    same["peers"].reverse()
+    assert validated(own, f"--copy={written(tmp_path, same, 'same.yaml')}")[0] == 0
+    other = copy.deepcopy(given)
+    other["peers"][1]["exports"][0]["to"][0]["identities"] = ["books/other"]
+    other["peers"][1]["gateway"]["port"] = 15444
+    other["peers"].append({"mesh": "north", "gateway": {"address": "eastwest.north.example.com"}})
+    code, _, said = validated(own, f"--copy={written(tmp_path, other, 'other.yaml')}")
+    assert code == 1
+    name = tmp_path / "other.yaml"
+    for line in (
+        f"peers[north]: is only in {name}",
+        f"peers[west].exports: differs from {name}",
+        f"peers[west].gateway.port: differs from {name}",
+    ):
+        assert line in said
+    assert "peers[east]" not in said
+    code, _, said = validated(own, f"--copy={own}", kind="mesh")
+    assert (code, "--copy: requires a federation" in said) == (1, True)
+
+
 def test_offers_are_of_a_federation_alone(tmp_path: Path, given: Manifest) -> None:
     file = written(tmp_path, given)
     code, _, said = validated(file, f"--offer={file}", kind="mesh")
     assert (code, said) == (
         1,
-        "the command line cannot be used, --offer: is of a federation, and this is of kind mesh. Leave it out.\n",
+        "the command line cannot be used, --offer: requires a federation, but the document's kind is mesh. "
+        "Remove it.\n",
     )

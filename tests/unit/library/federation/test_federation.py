@@ -5,44 +5,34 @@ from __future__ import annotations
 import copy
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import yaml
 from pulumi_hosted_mesh.federation.exports import needs_reading, offer, protocol_of
-from pulumi_hosted_mesh.federation.imports import imported, left_out
+from pulumi_hosted_mesh.federation.imports import imported, left_out, notices
 from pulumi_hosted_mesh.federation.manifests import objects
+from pulumi_hosted_mesh.federation.overlaps import overlaps
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.federation import Federation, Offer, Protocol
-from pulumi_hosted_mesh.spec.load import read
 
 from sandbox.clusters.credentials.certificates import new_authority
 from tests.support.authorities import Authority, pem
 from tests.unit.library.documents import CERTIFICATE
-
-Manifest = dict[str, Any]
-AUDIENCE = {"mesh": "east", "identities": ["books/page"]}
-REVIEWS = {"namespace": "books", "service": "reviews", "port": 9080, "to": [AUDIENCE]}
-WISH = {"meshes": ["west"], "namespace": "books", "service": "reviews"}
-HOST = "reviews.books.shops.example.com"
-
-
-def peer(mesh: str, **fields: Any) -> Manifest:
-    return {"mesh": mesh, "gateway": {"address": f"eastwest.{mesh}.example.com"}, **fields}
-
-
-def document(*more: Manifest, **fields: Any) -> Manifest:
-    peers = [peer("east", imports=[WISH]), peer("west", exports=[REVIEWS]), *more]
-    return copy.deepcopy({"name": "shops", "domain": "shops.example.com", "peers": peers, **fields})
-
-
-def federation(given: Manifest | None = None) -> Federation:
-    return read(Federation, given or document(), "the federation")
-
-
-def made(given: Manifest, mesh: str, offers: list[Offer] | None = None) -> list[Manifest]:
-    known = federation(given)
-    return objects(known, mesh, offers or [offer(known, one.mesh) for one in known.peers])
+from tests.unit.library.federation.documents import (
+    AUDIENCE,
+    HOST,
+    REVIEWS,
+    SERVICE,
+    WISH,
+    Manifest,
+    document,
+    federation,
+    labelled,
+    made,
+    peer,
+)
 
 
 def by_kind(manifests: list[Manifest], kind: str) -> list[Manifest]:
@@ -168,7 +158,16 @@ def test_labels_select_services_and_each_port_has_a_name() -> None:
         ({"name": "http"}, Protocol.HTTP),
         ({"name": "http2-x"}, Protocol.HTTP2),
         ({"name": "x", "appProtocol": "kubernetes.io/h2c"}, Protocol.HTTP2),
-        ({"name": "grpc-web-x"}, Protocol.GRPC),
+        ({"name": "GRPC-x"}, Protocol.GRPC),
+        ({"name": "grpc-web-x"}, Protocol.HTTP),
+        ({"name": "x", "appProtocol": "grpc-web"}, Protocol.HTTP),
+        ({"name": "x", "appProtocol": "kubernetes.io/ws"}, Protocol.HTTP),
+        ({"name": "http", "appProtocol": "kubernetes.io/wss"}, Protocol.TCP),
+        ({"name": "x", "appProtocol": "HTTP"}, Protocol.HTTP),
+        ({"name": "http", "appProtocol": "https"}, Protocol.TCP),
+        ({"name": "http", "appProtocol": "tcp"}, Protocol.TCP),
+        ({"name": "http", "appProtocol": "example.com/own"}, Protocol.TCP),
+        ({"name": "kubernetes.io/h2c"}, Protocol.TCP),
         ({"name": "mysql"}, Protocol.TCP),
         ({}, Protocol.TCP),
     ],
@@ -253,12 +252,44 @@ def test_what_may_have_been_done_is_asked_again_only_where_that_does_no_harm() -
 def test_a_gateway_whose_packets_vanish_takes_seconds_of_each_try_and_no_longer() -> None:
     """Istio's own limits are 10 s for a connection, and none for an answer on one that was there before."""
     policies = [rule["trafficPolicy"] for rule in by_kind(made(document(), "east"), "DestinationRule")]
-    assert [one["connectionPool"]["tcp"] for one in policies] == [{"connectTimeout": "2s"}]
+    assert [one["connectionPool"]["tcp"].pop("connectTimeout") for one in policies] == ["2s"]
     assert not [route for route in calls() if "perTryTimeout" in route["retries"]]
     for retry in ("idempotent", "unsent"):
         routes = calls(retry=retry, tryTimeoutSeconds=3)
         assert {route["retries"].pop("perTryTimeout") for route in routes} == {"3s"}
         assert routes == calls(retry=retry)
+
+
+def test_proxies_of_importers_answer_dns_for_imported_hosts() -> None:
+    """From the mesh's namespace a ProxyConfig without selector applies to all proxies of the mesh."""
+    (found,) = [one for one in made(document(), "east") if one["kind"] == "ProxyConfig"]
+    assert (found["metadata"]["namespace"], found["metadata"]["name"]) == ("mesh-east", "shops")
+    capture = {"ISTIO_META_DNS_CAPTURE": "true", "ISTIO_META_DNS_AUTO_ALLOCATE": "true"}
+    assert found["spec"] == {"environmentVariables": capture}
+    assert by_kind(made(document(), "west"), "ProxyConfig") == []
+    without = document()
+    without["peers"][0]["dnsCapture"] = False
+    assert by_kind(made(without, "east"), "ProxyConfig") == []
+
+
+def keepalives(manifests: list[Manifest]) -> dict[str, Manifest]:
+    """Keepalive by host."""
+    rules = by_kind(manifests, "DestinationRule")
+    return {rule["host"]: rule["trafficPolicy"]["connectionPool"]["tcp"]["tcpKeepalive"] for rule in rules}
+
+
+def test_idle_connections_are_kept_longer_than_load_balancers_allow() -> None:
+    """Network load balancers close after 350 s of silence, some after 240 s; the kernel's default is two hours."""
+    assert keepalives(made(document(), "east")) == {HOST: {"time": "120s", "interval": "30s", "probes": 4}}
+    given = document()
+    given["peers"][0]["imports"] = [{**WISH, "tcpKeepalive": {"timeSeconds": 20, "intervalSeconds": 5, "probes": 2}}]
+    assert keepalives(made(given, "east")) == {HOST: {"time": "20s", "interval": "5s", "probes": 2}}
+
+
+def test_an_egress_gateway_keeps_its_own_connections() -> None:
+    """It holds a connection of its own to the peer: the callers' probes end at the egress gateway."""
+    found = keepalives(out({**WISH, "tcpKeepalive": {"timeSeconds": 20}}))
+    assert found[HOST] == found["west.shops.egress.internal"] == {"time": "20s", "interval": "30s", "probes": 4}
 
 
 def test_a_host_of_several_meshes_that_is_renamed_is_rewritten_in_each_route() -> None:
@@ -306,7 +337,7 @@ def test_callers_connect_to_the_egress_gateway_and_verify_the_peer_s() -> None:
         one["spec"] for one in through if one["metadata"]["name"] == f"shops-{HOST}" and "endpoints" in one["spec"]
     )
     assert entry == {**direct["ServiceEntry"], "endpoints": [{"address": EGRESS, "ports": {"http": 15443}}]}
-    assert by_kind(through, "DestinationRule") == [direct["DestinationRule"]]
+    assert [rule for rule in by_kind(through, "DestinationRule") if rule["host"] == HOST] == [direct["DestinationRule"]]
 
 
 def test_the_egress_gateway_passes_tls_on_unopened_for_what_is_imported_alone() -> None:
@@ -391,7 +422,7 @@ def test_one_server_name_of_two_peers_needs_a_port_for_each() -> None:
             document(
                 peer("north", egress={"gateway": "egress"}, imports=[{**WISH, "meshes": ["west", "east"]}]),
             ),
-            "peers[2]: imports[0] is served by east and west, and egress leads to them by one port",
+            "peers[2]: imports[0] is served by east and west, and egress has one port for them",
         ),
         (
             document(peer("north", egress={"gateway": "egress", "ports": {"gone": 15444}})),
@@ -416,19 +447,19 @@ def test_one_server_name_of_two_peers_needs_a_port_for_each() -> None:
         (document(peer("north", exports=[{**REVIEWS, "to": [{**AUDIENCE, "mesh": "x"}]}])), "exports[0].to of north"),
         (document(peer("north"), groups=[{"name": "g", "meshes": ["east", "north"]}]), "and no group has both"),
         (document(groups=[{"name": "g", "meshes": ["east", "gone"]}]), "group g names gone, which is no peer"),
-        (document(trust="partial"), "trust is partial, and nothing is there to verify east, west by"),
-        (document(trust="changing"), "trust is changing, and nothing is there to verify east, west by"),
+        (document(trust="partial"), "trust is partial, but rootCertificate of east, west is missing"),
+        (document(trust="changing"), "trust is changing, but rootCertificate of east, west is missing"),
         (document(trust="some"), "trust: must be"),
         (document(peer("north", exports=[{**REVIEWS, "to": []}])), "exports[0].to"),
         (document(peer("north", exports=[{**REVIEWS, "port": None}])), "port is required with service"),
-        (document(peer("north", exports=[{**REVIEWS, "labels": {"a": "b"}}])), "labels would select nothing"),
+        (document(peer("north", exports=[{**REVIEWS, "labels": {"a": "b"}}])), "labels have no effect with service"),
         (
             document(peer("north", exports=[{**REVIEWS, "to": [{**AUDIENCE, "identities": ["*/page"]}]}])),
-            "must be a namespace and a service account",
+            "must be a namespace and a service account, or a pattern",
         ),
         (
             document(peer("north", trustDomain="cluster.local")),
-            "peers[2].trustDomain: is Istio's word for the trust domain of whoever reads it",
+            "peers[2].trustDomain: is Istio's name of the reader's own trust domain",
         ),
         (
             document(peer("north", imports=[{**WISH, "host": "eastwest.west.example.com"}])),
@@ -440,13 +471,24 @@ def test_one_server_name_of_two_peers_needs_a_port_for_each() -> None:
         ),
         (
             document(peer("north", imports=[{**WISH, "retry": "unsent"}])),
-            "imports[0]: retry is between meshes, and one is named",
+            "imports[0]: retry requires two or more meshes",
         ),
         (
             document(peer("north", imports=[{**WISH, "tryTimeoutSeconds": 3}])),
-            "imports[0]: tryTimeoutSeconds is of each try between meshes, and one is named",
+            "imports[0]: tryTimeoutSeconds requires two or more meshes",
         ),
-        (document(peer("north", gateway={"address": "eastwest.svc"})), "only one cluster knows"),
+        (
+            document(peer("north", imports=[{**WISH, "tcpKeepalive": {"timeSeconds": 0}}])),
+            "peers[2].imports[0].tcpKeepalive.timeSeconds: must be",
+        ),
+        (
+            document(peer("north", imports=[{**WISH, "tcpKeepalive": {"time": "300s"}}])),
+            "peers[2].imports[0].tcpKeepalive.time: is not a field",
+        ),
+        (document(objects="all"), "objects: must be"),
+        (document(peer("north", dnsCapture="on")), "peers[2].dnsCapture: must be"),
+        (document(peer("north", imports=[{**WISH, "required": "yes"}])), "peers[2].imports[0].required: must be"),
+        (document(peer("north", gateway={"address": "eastwest.svc"})), "only one cluster resolves"),
         (document(peer("north", kubeconfig="~/.kube/config")), "kubeconfig: is not a field"),
     ],
 )
@@ -460,10 +502,16 @@ def test_what_cannot_be_is_refused_in_one_line(given: Manifest, rule: str) -> No
 @pytest.mark.parametrize(
     ("imports", "rule"),
     [
-        ([{**WISH, "service": "ratings"}], "imports[0] of east: asks for what west does not export to east"),
+        (
+            [{**WISH, "service": "ratings", "required": True}],
+            "imports[0] of east: names a service that west does not export to east",
+        ),
         ([WISH, {**WISH, "service": None}], f"imports[1] of east: has host {HOST}, and so has another import"),
-        ([{**WISH, "meshes": ["west", "north"]}], "imports[0] of east: asks for what north does not export to east"),
-        ([{"meshes": ["south"]}], "needs what south exports, which is not given"),
+        (
+            [{**WISH, "meshes": ["west", "north"], "required": True}],
+            "imports[0] of east: names a service that north does not export to east",
+        ),
+        ([{"meshes": ["south"]}], "needs the offer of south, which is missing"),
     ],
 )
 def test_imports_that_nobody_can_serve_are_refused(imports: list[Manifest], rule: str) -> None:
@@ -477,6 +525,85 @@ def test_imports_that_nobody_can_serve_are_refused(imports: list[Manifest], rule
     assert rule in str(error.value)
 
 
+@pytest.mark.parametrize("wish", [{"namespace": "books", "service": "ratings"}, {"namespace": "shop"}])
+def test_a_withdrawn_service_is_left_out_and_the_other_imports_stay(wish: Manifest) -> None:
+    """A peer that withdraws its last service must not block its importers."""
+    given = document(peer("north", exports=[{**REVIEWS, "service": "stars"}]))
+    given["peers"][0]["imports"] = [{"meshes": ["west"], **wish}, {"meshes": ["north"]}]
+    known = federation(given)
+    offers = [offer(known, mesh) for mesh in ("east", "west", "north")]
+    entries = [one["metadata"]["name"] for one in objects(known, "east", offers) if one["kind"] == "ServiceEntry"]
+    assert entries == ["shops-stars.books.shops.example.com"]
+    (notice,) = notices(known, "east", offers)
+    assert str(notice).startswith("imports[0] of east: is left out for west, which exports no such service to east. ")
+
+
+def test_of_several_meshes_the_others_go_on_serving() -> None:
+    given = document(peer("north"))
+    given["peers"][0]["imports"][0]["meshes"] = ["north", "west"]
+    known = federation(given)
+    offers = [offer(known, mesh) for mesh in ("east", "west", "north")]
+    assert [[one.mesh for one in service.peers] for service in imported(known, "east", offers)] == [["west"]]
+    assert [one.rule.partition(",")[0] for one in notices(known, "east", offers)] == ["is left out for north"]
+
+
+BY_LABELS = {"namespace": "books", "to": [AUDIENCE]}
+BY_SERVICE = [REVIEWS, {**REVIEWS, "service": "db", "port": 3306, "protocol": "TCP"}]
+ALL = {"meshes": ["west"]}
+
+
+@pytest.mark.parametrize(
+    ("exports", "imports", "rule"),
+    [
+        ([REVIEWS], [ALL, WISH], f"has host {HOST}"),
+        ([REVIEWS], [WISH, {**WISH, "port": 9080}], f"has host {HOST}"),
+        ([BY_LABELS], [ALL, ALL], "has each Service with HTTP"),
+        ([BY_LABELS], [ALL, {**ALL, "namespace": "books"}], "has each Service with HTTP of namespace books"),
+        ([BY_LABELS], [WISH, ALL], "has Service reviews of namespace books"),
+        ([BY_LABELS], [{**WISH, "port": 5432}, {**WISH, "port": 5432}], "has Service reviews of namespace books"),
+        ([], [{**WISH, "host": "a.example.com"}, {**WISH, "service": "b", "host": "a.example.com"}], "a.example.com"),
+    ],
+)
+def test_overlapping_imports_of_one_mesh_are_found_without_an_offer(
+    exports: list[Manifest], imports: list[Manifest], rule: str
+) -> None:
+    given = document()
+    given["peers"][1]["exports"], given["peers"][0]["imports"] = exports, imports
+    (found,) = overlaps(federation(given), "east")
+    assert (found.field, found.rule.endswith("and so has another import, imports[0]")) == ("imports[1] of east", True)
+    assert rule in found.rule
+    assert found.fix.startswith("Both are of west: remove one of the two, narrow one by namespace, service or port")
+
+
+@pytest.mark.parametrize(
+    ("exports", "imports"),
+    [
+        (BY_SERVICE, [ALL, {**WISH, "service": "db"}]),  # all takes no TCP
+        ([BY_LABELS], [ALL, {**WISH, "port": 8080}]),  # may be TCP at that port
+        ([BY_LABELS], [ALL, {**ALL, "ports": [9080]}]),
+        ([BY_LABELS], [ALL, {**ALL, "namespace": "other"}]),
+        ([BY_LABELS], [WISH, {**WISH, "host": "a.example.com"}]),
+        (
+            [BY_LABELS, {**REVIEWS, "host": "login.bank.example", "service": "login"}],
+            [ALL, {**WISH, "service": "login"}],
+        ),
+    ],
+)
+def test_imports_that_divide_a_peer_s_services_do_not_overlap(exports: list[Manifest], imports: list[Manifest]) -> None:
+    given = document()
+    given["peers"][1]["exports"], given["peers"][0]["imports"] = exports, imports
+    assert overlaps(federation(given), "east") == []
+
+
+@pytest.mark.parametrize("export", [REVIEWS, BY_LABELS])
+def test_one_service_of_two_meshes_needs_one_import(export: Manifest) -> None:
+    given = document(peer("north", exports=[export]))
+    given["peers"][1]["exports"] = [export]
+    given["peers"][0]["imports"] = [WISH, {**WISH, "meshes": ["north"]}]
+    (found,) = overlaps(federation(given), "east")
+    assert found.fix.startswith("Name north and west in meshes of one import")
+
+
 def test_roots_that_differ_are_said_with_the_way_to_one_root() -> None:
     given = document()
     given["peers"][0]["rootCertificate"] = CERTIFICATE
@@ -484,7 +611,7 @@ def test_roots_that_differ_are_said_with_the_way_to_one_root() -> None:
     with pytest.raises(InvalidInputError) as error:
         federation(given)
     assert "east and west have different roots" in str(error.value)
-    assert "holds both roots" in str(error.value)
+    assert "a root certificate with both roots" in str(error.value)
     assert "BEGIN" not in str(error.value)
     given["peers"][1]["rootCertificate"] = CERTIFICATE + "\n"
     assert federation(given)
@@ -616,7 +743,7 @@ def intermediate() -> str:
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
-        (partial(peer("north", rootCertificate=None)), "nothing is there to verify north by"),
+        (partial(peer("north", rootCertificate=None)), "rootCertificate of north is missing"),
         (
             partial(peer("north", rootCertificate=ROOTS["west"] + ROOTS["new"])),
             "trust is partial, but north and west have a root in common",
@@ -661,13 +788,93 @@ def ring(size: int) -> Manifest:
 
 
 def test_a_mesh_s_objects_grow_with_its_imports_and_not_with_the_federation() -> None:
-    assert [len(made(ring(size), "mesh-0")) for size in (2, 5, 20)] == [62, 62, 62]
+    assert [len(made(ring(size), "mesh-0")) for size in (2, 5, 20)] == [63, 63, 63]
+
+
+def all_to_all(size: int, **fields: Any) -> Manifest:
+    """Meshes that export twenty services each to all others."""
+    names = [f"mesh-{one}" for one in range(size)]
+    everyone = [{"mesh": "*", "identities": ["shop/*"]}]
+    peers = [
+        peer(
+            name,
+            exports=[
+                {"namespace": "shop", "service": f"{name}-s{one}", "port": 80, "to": everyone} for one in range(20)
+            ],
+            imports=[{"meshes": [other]} for other in names if other != name],
+        )
+        for name in names
+    ]
+    return {"name": "shops", "domain": "shops.example.com", "peers": peers, **fields}
+
+
+def test_services_of_a_peer_share_objects_so_that_twenty_meshes_are_cheap() -> None:
+    """A Pulumi resource is what costs: the state is written after each."""
+    assert [len(made(all_to_all(size), "mesh-0")) for size in (2, 20)] == [63, 783]
+    assert [len(made(all_to_all(size, objects="shared"), "mesh-0")) for size in (2, 20)] == [25, 43]
+
+
+def test_shared_objects_have_each_host_and_each_identity() -> None:
+    east = made(document(objects="shared"), "east")
+    (entry,), (rule,) = by_kind(east, "ServiceEntry"), by_kind(east, "DestinationRule")
+    (alone,) = by_kind(made(document(), "east"), "ServiceEntry")
+    assert entry == alone
+    # Without a server name Istio sets `outbound_.<port>_._.<host>`.
+    assert (rule["host"], rule["trafficPolicy"]["tls"]) == ("*.shops.example.com", {"mode": "ISTIO_MUTUAL"})
+    big = made(all_to_all(3, objects="shared"), "mesh-0")
+    entries = {one["metadata"]["name"]: one for one in big if one["kind"] == "ServiceEntry"}
+    assert set(entries) == {"shops-mesh-1-80-http", "shops-mesh-2-80-http"}
+    for mesh, one in zip(("mesh-1", "mesh-2"), entries.values(), strict=True):
+        assert one["spec"]["hosts"] == sorted(f"{mesh}-s{at}.shop.shops.example.com" for at in range(20))
+        assert one["spec"]["subjectAltNames"] == [f"spiffe://{mesh}.mesh.local/ns/mesh-{mesh}/sa/eastwest"]
+
+
+@pytest.mark.parametrize("objects", ["changing", "shared"])
+def test_gateways_accept_callers_of_both_kinds_by_the_host_s_own_name(objects: str) -> None:
+    west = made(document(objects=objects), "west")
+    (gateway,), (policy,) = by_kind(west, "Gateway"), by_kind(west, "AuthorizationPolicy")
+    assert gateway["servers"][0]["hosts"] == [f"./{HOST}", f"./*.{HOST}"]
+    assert policy["rules"][0]["when"] == [{"key": "connection.sni", "values": [HOST, f"*.{HOST}"]}]
+    assert policy["rules"][0]["to"] == [{"operation": {"hosts": [HOST, f"{HOST}:*"]}}]
+    kept = [one for one in made(document(objects="changing"), "east") if one["kind"] == "DestinationRule"]
+    assert [one["spec"]["host"] for one in kept] == [HOST]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda east, _: east["imports"][0].update(host="r.example.com"),
+        lambda east, _: east["imports"][0].update(tcpKeepalive={"timeSeconds": 20}),
+        lambda east, _: east["imports"][0].update(meshes=["west", "north"]),
+        lambda east, _: east.update(egress={"gateway": "egress"}),
+        lambda _, west: west["exports"][0].update(protocol="TCP"),
+        lambda _, west: west["exports"][0].update(host="reviews.example.org"),
+    ],
+)
+def test_an_import_with_a_setting_of_its_own_has_its_own_objects(change: Callable[[Manifest, Manifest], None]) -> None:
+    given = document(peer("north", exports=[REVIEWS]))
+    change(*given["peers"][:2])
+    assert made({**given, "objects": "shared"}, "east") == made(given, "east")
+
+
+def test_imports_for_other_namespaces_do_not_share() -> None:
+    given = document(objects="shared")
+    given["peers"][1]["exports"].append({**REVIEWS, "service": "ratings"})
+    given["peers"][0]["imports"] = [{**WISH, "namespaces": ["a"]}, {**WISH, "service": "ratings"}]
+    found = {one["metadata"]["name"]: one["spec"] for one in made(given, "east") if one["kind"] == "ServiceEntry"}
+    assert sorted(one.get("exportTo", []) for one in found.values()) == [[], ["a"]]
 
 
 def principals(manifests: list[Manifest]) -> dict[str, list[str]]:
     """Who is let in, by host."""
     (policy,) = by_kind(manifests, "AuthorizationPolicy")
     return {rule["when"][0]["values"][0]: rule["from"][0]["source"]["principals"] for rule in policy.get("rules", [])}
+
+
+def test_shared_objects_need_one_root() -> None:
+    given = partial(objects="shared")
+    with pytest.raises(InvalidInputError, match="objects is shared, but trust is partial"):
+        federation(given)
 
 
 def test_two_exports_of_one_service_let_in_each_its_own() -> None:
@@ -681,17 +888,48 @@ def test_two_exports_of_one_service_let_in_each_its_own() -> None:
     }
 
 
-def labelled(to: list[Manifest]) -> Manifest:
-    given = document(peer("north"))
-    given["peers"][1]["exports"] = [{"namespace": "books", "labels": {"export": "yes"}, "to": to}]
-    given["peers"][0]["imports"] = [{"meshes": ["west"], "ports": [9080]}]
-    return given
+def test_all_peers_are_those_of_the_groups_and_a_named_one_has_its_own() -> None:
+    given = document(peer("north"), peer("south"), groups=[{"name": "g", "meshes": ["east", "west", "north"]}])
+    everyone = {"mesh": "*", "identities": ["*"]}
+    given["peers"][1]["exports"] = [{**REVIEWS, "to": [everyone, AUDIENCE]}]
+    assert principals(made(given, "west")) == {HOST: ["east.mesh.local/ns/books/sa/page", "north.mesh.local/*"]}
+    del given["groups"]
+    assert principals(made(given, "west"))[HOST][1:] == ["north.mesh.local/*", "south.mesh.local/*"]
 
 
-SERVICE: Manifest = {
-    "metadata": {"name": "reviews", "namespace": "books", "labels": {"export": "yes"}},
-    "spec": {"ports": [{"name": "http", "port": 9080}]},
-}
+@pytest.mark.parametrize(
+    ("identity", "form"),
+    [
+        ("books/page", "ns/books/sa/page"),
+        ("books/*", "ns/books/sa/*"),
+        ("books/page*", "ns/books/sa/page*"),
+        ("books-*/*", "ns/books-*"),
+        ("*", "*"),
+    ],
+)
+def test_identities_may_be_patterns(identity: str, form: str) -> None:
+    given = document()
+    given["peers"][1]["exports"][0]["to"][0]["identities"] = [identity]
+    assert principals(made(given, "west")) == {HOST: [f"east.mesh.local/{form}"]}
+
+
+@pytest.mark.parametrize(
+    "identity", ["*/page", "books", "books/*page", "books-*/page", "**", "books/", "a/b/c", "-*/*"]
+)
+def test_patterns_that_istio_does_not_match_are_refused(identity: str) -> None:
+    given = document()
+    given["peers"][1]["exports"][0]["to"][0]["identities"] = [identity]
+    with pytest.raises(InvalidInputError, match="must be a namespace and a service account, or a pattern of one"):
+        federation(given)
+
+
+def test_twenty_meshes_by_twenty_exports_are_a_short_document() -> None:
+    names = [f"mesh-{one}" for one in range(20)]
+    exports = [{**REVIEWS, "service": f"s{one}", "to": [{"mesh": "*", "identities": ["shop/*"]}]} for one in range(20)]
+    peers = [peer(name, exports=exports, imports=[{"meshes": [one for one in names if one != name]}]) for name in names]
+    given = {"name": "shops", "domain": "shops.example.com", "peers": peers}
+    assert len(yaml.safe_dump(given, default_flow_style=True, width=1000)) < 60_000
+    assert all(len(one.exports[0].to) == 19 for one in federation(given).peers)
 
 
 def test_exports_by_different_labels_let_in_each_its_own() -> None:
@@ -738,7 +976,10 @@ def offers_tcp(given: Manifest) -> Offer:
 def test_a_peer_cannot_take_all_tcp_to_a_port_by_its_offer_alone(wish: Manifest) -> None:
     given = labelled([AUDIENCE])
     given["peers"][0]["imports"] = [{"meshes": ["west"], **wish}]
-    rule = f"would take {HOST} from west, which is TCP, of which all to port 5432 would go there. To have it, name it"
+    hosts, (without,) = imports_of(given, offers_tcp(given))
+    assert (hosts, told(without)["port"]) == ([], 5432)
+    given["peers"][0]["imports"][0]["required"] = True
+    rule = f"would import {HOST} from west, which is TCP, so all TCP to port 5432 would go there. Name it in an import"
     with pytest.raises(InvalidInputError, match=re.escape(rule)) as refused:
         imports_of(given, offers_tcp(given))
     given["peers"][0]["imports"] = [told(str(refused.value))]
@@ -756,7 +997,11 @@ def test_a_peer_cannot_open_any_port_for_http_by_its_labels_alone(wish: Manifest
     given = labelled([AUDIENCE])
     mysql = offer(federation(given), "west", [{**SERVICE, "spec": {"ports": [{"name": "http", "port": 3306}]}}])
     given["peers"][0]["imports"] = [{"meshes": ["west"], **wish}]
-    rule = f"would take {HOST} from west, which would have proxies take what goes to port 3306 for HTTP"
+    hosts, (without,) = imports_of(given, mysql)
+    assert (hosts, told(without)["port"]) == ([], 3306)
+    given["peers"][0]["imports"][0]["required"] = True
+    rule = f"would import {HOST} from west, which is selected by labels only, and would make proxies treat port 3306 "
+    rule += "as HTTP"
     with pytest.raises(InvalidInputError, match=re.escape(rule)) as refused:
         imports_of(given, mysql)
     given["peers"][0]["imports"] = [told(str(refused.value))]
@@ -782,7 +1027,7 @@ def test_a_port_that_the_document_s_export_names_needs_no_other_name() -> None:
 def test_ports_beside_port_are_refused() -> None:
     given = document()
     given["peers"][0]["imports"] = [{**WISH, "port": 9080, "ports": [9080]}]
-    with pytest.raises(InvalidInputError, match="ports chooses nothing beside port"):
+    with pytest.raises(InvalidInputError, match="ports has no effect with port"):
         federation(given)
 
 
@@ -790,8 +1035,8 @@ def test_tcp_is_imported_where_the_importer_names_its_port() -> None:
     given = labelled([AUDIENCE])
     given["peers"][0]["imports"] = [{**WISH, "port": 5432}]
     assert imports_of(given, offers_tcp(given)) == ([(HOST, 5432)], [])
-    given["peers"][0]["imports"] = [{**WISH, "port": 5433}]
-    with pytest.raises(InvalidInputError, match="asks for what west does not export to east"):
+    given["peers"][0]["imports"] = [{**WISH, "port": 5433, "required": True}]
+    with pytest.raises(InvalidInputError, match="names a service that west does not export to east"):
         imports_of(given, offers_tcp(given))
 
 
@@ -801,7 +1046,8 @@ def test_tcp_is_imported_where_the_document_s_export_names_its_port_and_protocol
     assert imports_of(given, offer(federation(given), "west")) == ([(HOST, 5432)], [])
     tcp = offer(federation(given), "west")
     given["peers"][1]["exports"] = [{**REVIEWS, "port": 5432}]
-    with pytest.raises(InvalidInputError, match=f"would take {HOST} from west, which is TCP"):
+    given["peers"][0]["imports"][0]["required"] = True
+    with pytest.raises(InvalidInputError, match=f"would import {HOST} from west, which is TCP"):
         imports_of(given, tcp)
 
 
@@ -810,11 +1056,11 @@ def test_an_import_of_all_takes_what_is_named_by_nobody_but_no_tcp_and_no_foreig
     given["peers"][1]["exports"].append({**REVIEWS, "service": "login", "host": "login.bank.example"})
     given["peers"][1]["exports"].append({**REVIEWS, "service": "db", "port": 5432, "protocol": "TCP"})
     offered = offer(federation(given), "west", [SERVICE])
-    database = "db.books.shops.example.com of west, which is TCP, of which all to port 5432 would go there"
+    database = "db.books.shops.example.com of west, which is TCP, so all TCP to port 5432 would go there"
     bank = "login.bank.example of west, which lies outside of the federation's domain"
     hosts, without = imports_of(given, offered)
     assert hosts == [(HOST, 9080)]
-    assert [one.partition(". To have it")[0] for one in without] == [
+    assert [one.partition(". Name it")[0] for one in without] == [
         f"imports[0] of east: does not import {database}",
         f"imports[0] of east: does not import {bank}",
     ]
@@ -830,5 +1076,5 @@ def test_a_peer_cannot_offer_a_name_that_is_not_its_own(host: str) -> None:
     known = federation(labelled([AUDIENCE]))
     honest = offer(known, "west", [SERVICE])
     taken = honest.model_copy(update={"services": (honest.services[0].model_copy(update={"host": host}),)})
-    with pytest.raises(InvalidInputError, match=f"would take host {host} from west"):
+    with pytest.raises(InvalidInputError, match=f"would import host {host} from west"):
         objects(known, "east", [offer(known, "east"), taken])
