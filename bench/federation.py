@@ -1,7 +1,7 @@
-"""What one mesh of a federation costs as others join: `make bench ARGS=federation`. Pure functions, nothing is started.
+"""The cost of one mesh's part as others join a federation: `make bench ARGS=federation`. Pure functions.
 
-Each mesh has as many Services, of which labels select a tenth for its neighbour, so that each exports and imports as
-many whatever the number of meshes. In a second table each imports from all others.
+Each mesh has the same number of Services. Labels select a tenth for its neighbour, so each exports and imports the same
+number for any number of meshes. In a second table each imports from all others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from pulumi_hosted_mesh.federation.exports import offer
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.spec.federation import Federation, Offer
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from rich.console import Console
 
 from bench.grid import Grid
@@ -25,6 +25,7 @@ SIZES: Final = (2, 5, 10, 20)
 SERVICES, EXPORTED, ROUNDS = 200, 20, 15
 NAMESPACE: Final = "shop"
 EVERY_OTHER: Final = 0
+SHARED: Final = {"objects": "shared"}
 
 T = TypeVar("T")
 
@@ -46,28 +47,33 @@ class Cost:
 
 def run(console: Console) -> None:
     """Measures and prints the tables. Some seconds."""
-    for title, from_each in (
-        (f"each of N meshes of {SERVICES} services exports {EXPORTED} to one other", 1),
-        (f"each of N meshes of {SERVICES} services exports {EXPORTED} to all others", EVERY_OTHER),
-    ):
-        console.print(grid(title, [cost(size, from_each) for size in SIZES]).for_terminal())
+    each = f"each of N meshes of {SERVICES} services exports {EXPORTED} to"
+    ways: tuple[tuple[str, int, dict[str, Any]], ...] = (
+        ("one other", 1, {}),
+        ("all others", EVERY_OTHER, {}),
+        ("all others, with shared objects", EVERY_OTHER, SHARED),
+    )
+    for title, from_each, fields in ways:
+        console.print(grid(f"{each} {title}", [cost(size, from_each, **fields) for size in SIZES]).for_terminal())
 
 
-def cost(size: int, neighbours: int) -> Cost:
-    """Of the first mesh; all are alike. neighbours: from how many others each imports."""
-    given = document(size, neighbours or size - 1)
-    federation, reading = _timed(lambda: read(Federation, given, "the federation"))
+def cost(size: int, neighbours: int, **fields: Any) -> Cost:
+    """Of the first mesh; all are alike. neighbours: the number of meshes that each imports from. fields: more fields of
+    the document."""
+    given = document(size, neighbours or size - 1, **fields)
+    federation, reading = _timed(lambda: read_document(Federation, given, "the federation"))
     mesh = federation.peers[0]
     own, selecting = _timed(lambda: offer(federation, mesh.mesh, services(mesh.mesh)))
     sources = [name for one in mesh.imports for name in one.meshes]
     offers: Sequence[Offer] = [own, *(offer(federation, one, services(one)) for one in sources)]
     made, computing = _timed(lambda: objects(federation, mesh.mesh, offers))
     entries = [one for one in made if one["kind"] == "ServiceEntry"]
-    return Cost(size, len(entries), reading, selecting, computing, len(made), _size(entries), _size(made))
+    imported = sum(len(one["spec"]["hosts"]) for one in entries)
+    return Cost(size, imported, reading, selecting, computing, len(made), _size(entries), _size(made))
 
 
-def document(size: int, neighbours: int) -> dict[str, Any]:
-    """Meshes in a ring, each of which imports from those after it."""
+def document(size: int, neighbours: int, **fields: Any) -> dict[str, Any]:
+    """Meshes in a ring; each imports from the next ones. fields: more of them."""
     names = [f"mesh-{number:02}" for number in range(size)]
     peers = []
     for at, mesh in enumerate(names):
@@ -81,7 +87,7 @@ def document(size: int, neighbours: int) -> dict[str, Any]:
                 "imports": [{"meshes": [one]} for one in after],
             }
         )
-    return {"name": "shops", "domain": "shops.example.com", "peers": peers}
+    return {"name": "shops", "domain": "shops.example.com", "peers": peers, **fields}
 
 
 def services(mesh: str) -> list[Mapping[str, Any]]:

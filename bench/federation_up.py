@@ -1,7 +1,7 @@
-"""What `pulumi up` of one mesh's part of a federation takes as others join: part of `make bench ARGS=federation`.
+"""The time of `pulumi up` for one mesh's part as others join a federation: part of `make bench ARGS=federation`.
 
-An API server that has Istio's definitions is real, and so is the engine. No istiod, node or proxy runs: what these do
-with the objects is measured by `bench.proxies`.
+The engine and an API server with Istio's definitions are real. No istiod, node or proxy runs; `bench.proxies` measures
+those.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from pulumi_hosted_mesh.federation.exports import offer
 from pulumi_hosted_mesh.spec.federation import Federation
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.vocabulary import namespace_of
 from rich.console import Console
 
-from bench.federation import EVERY_OTHER, EXPORTED, SERVICES, SIZES, document, services
+from bench.federation import EVERY_OTHER, EXPORTED, SERVICES, SHARED, SIZES, document, services
 from bench.grid import Grid
 from bench.own_sandbox import beside, kubectl
 from bench.samples import seconds
@@ -29,13 +29,17 @@ from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 
 FIRST: Final = "mesh-00"
-WAYS: Final = (("one other", 1), ("all others", EVERY_OTHER))
+WAYS: Final[tuple[tuple[str, int, dict[str, str]], ...]] = (
+    ("one other", 1, {}),
+    ("all others", EVERY_OTHER, {}),
+    ("all others, shared objects", EVERY_OTHER, SHARED),
+)
 
 
 @dataclass(frozen=True)
 class Took:
-    """Of one mesh among `meshes`. imports: from whom. Seconds of its first `up`, of a preview without changes after it,
-    and of its `destroy`."""
+    """Of one mesh among `meshes`. imports: its exporting meshes. Seconds of its first `up`, of a preview without
+    changes after it, and of its `destroy`."""
 
     meshes: int
     imports: str
@@ -59,14 +63,16 @@ def run(state: Path, progress: Progress, console: Console) -> None:
         console.print(grid(found).for_terminal())
 
 
-def configuration(folder: Path, size: int, neighbours: int, kubeconfig: Path, context: str) -> dict[str, Any]:
-    """Of the first mesh's stack, with the offers that it needs: its own, and of those that it imports from.
+def configuration(
+    folder: Path, size: int, neighbours: int, kubeconfig: Path, context: str, **fields: Any
+) -> dict[str, Any]:
+    """Of the first mesh's stack, with the required offers: its own, and those of the meshes that it imports from.
 
-    Documents are files in `folder`: the configuration itself reaches a program in one environment variable, for which
-    Linux allows 128 kB.
+    Documents are files in `folder`: a program receives the configuration itself in one environment variable, limited by
+    Linux to 128 kB. fields: more fields of the federation.
     """
-    given = document(size, neighbours or size - 1)
-    federation = read(Federation, given, "the federation")
+    given = document(size, neighbours or size - 1, **fields)
+    federation = read_document(Federation, given, "the federation")
     others = [mesh for wish in federation.peers[0].imports for mesh in wish.meshes]
     offers = {mesh: offer(federation, mesh, services(mesh)) for mesh in (FIRST, *others)}
     return {
@@ -97,12 +103,12 @@ def _prepare(sandbox: Sandbox, tools: Tools) -> None:
 
 
 def _taken(sandbox: Sandbox, tools: Tools, folder: Path) -> Iterator[Took]:
-    """The first `up` of all also starts what later ones find in memory, so it is done once before."""
+    """Runs one `up` in advance: the first one of all also fills caches for the later ones."""
     cluster = sandbox.data_plane
     first = True
-    for imports, neighbours in WAYS:
+    for imports, neighbours, fields in WAYS:
         for size in SIZES:
-            config = configuration(folder, size, neighbours, cluster.kubeconfig, cluster.name)
+            config = configuration(folder, size, neighbours, cluster.kubeconfig, cluster.name, **fields)
             stack = Stack(sandbox, tools, "bench-federation", config)
             if first:
                 stack.pulumi("up", "--yes", "--skip-preview")
