@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,17 +32,8 @@ NAMED = {"namespace": BOOKS, "service": "reviews", "port": 9080, "to": AUDIENCE}
 @pytest.fixture
 def namespaces(user: Api, tools: Tools) -> Iterator[None]:
     """Istio's definitions, and the namespaces that the stacks of the meshes make."""
-    definitions = str(tools.charts / "base/files/crd-all.gen.yaml")
-    names = ("mesh-east", "mesh-west", BOOKS)
-    assert user.kubectl("create", "-f", definitions).code == 0
-    try:
-        assert user.kubectl("wait", "--for=condition=Established", "-f", definitions, "--timeout=60s").code == 0
-        for name in names:
-            assert user.kubectl("create", "namespace", name).code == 0
+    with user.with_istio(tools, "mesh-east", "mesh-west", BOOKS):
         yield
-    finally:
-        user.kubectl("delete", "namespace", *names)
-        user.kubectl("delete", "-f", definitions)
 
 
 def federation(export: Config) -> Config:
@@ -110,14 +103,97 @@ def test_services_come_and_go_with_their_labels_and_a_mesh_leaves_whole(
     assert f"imports[0] of east: does not import database.{BOOKS}.shops.example.com of west, which is TCP" in more.text
     assert user.kubectl("delete", "service", "one", "two", "database", "-n", BOOKS).code == 0
     offer = offered(document, user, tmp_path)
-    refused = member(project, mesh, "east", document, offer).run("preview")
+    required = copy.deepcopy(document)
+    required["peers"][0]["imports"][0]["required"] = True
+    refused = member(project, mesh, "east", required, offer).run("preview")
     assert refused.code != 0
-    assert "imports[0] of east: asks for what west does not export to east" in refused.text
+    assert "imports[0] of east: names a service that west does not export to east" in refused.text
     assert "Traceback" not in refused.text
+
+    # Without `required` the import goes, and the mesh's own part stays.
+    notice = "imports[0] of east: is left out for west, which exports no such service to east"
+    east = member(project, mesh, "east", document, offer)
+    assert east.succeed("preview").text.rpartition("Diagnostics:")[2].count(notice) == 1
+    withdrawn = east.up()
+    assert withdrawn.text.rpartition("Diagnostics:")[2].count(notice) == 1
+    assert withdrawn.summary()["deleted"] == 4
+    assert existing(user, "mesh-east") == {"AuthorizationPolicy shops"}
+    assert east.outputs()["hosts"] == []
 
     for stack in (east, west):
         stack.destroy()
     assert existing(user, "mesh-east") | existing(user, "mesh-west") == set()
+
+
+HERE = "organization/hosted-mesh"
+
+
+def known(project: Project, name: str, outputs: Config) -> None:
+    """A stack with these outputs and no other resource."""
+    stack, kind = project.stack(name, {}), "pulumi:pulumi:Stack"
+    resource = {"urn": f"urn:pulumi:{name}::hosted-mesh::{kind}::hosted-mesh-{name}", "custom": False, "type": kind}
+    manifest = {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""}
+    state = {"version": 3, "deployment": {"manifest": manifest, "resources": [{**resource, "outputs": outputs}]}}
+    file = project.directory / f"{name}.state.json"
+    file.write_text(json.dumps(state))
+    done = project._call(["stack", "import", "--force", "--stack", name, "--file", str(file)], project.directory)
+    assert done.code == 0, done.text
+    assert stack.outputs() == outputs
+
+
+@pytest.mark.usefixtures("clean", "namespaces")
+def test_addresses_roots_and_offers_come_from_outputs_of_the_peers_stacks(
+    project: Project, mesh: Config, user: Api, tmp_path: Path
+) -> None:
+    """A stack that was not run yet offers nothing, so meshes that import from each other can begin."""
+    assert user.kubectl("create", "service", "clusterip", "one", "-n", BOOKS, "--tcp=80:8080").code == 0
+    change = '--patch=[{"op": "add", "path": "/spec/ports/0/appProtocol", "value": "http"}]'
+    assert user.kubectl("patch", "service", "one", "-n", BOOKS, "--type=json", change).code == 0
+    assert user.kubectl("label", "service", "one", "-n", BOOKS, "export=yes").code == 0
+    document = federation(SELECTED)
+    offer = offered(document, user, tmp_path)
+    document["peers"][1]["gateway"] = {}
+    root = new_authority("root of west").certificate.decode()
+    known(project, "data-plane-west", {"gateway_addresses": {"mesh-west/eastwest": ["192.0.2.77"]}})
+    known(project, "root-west", {"certificate": root})
+    references = {
+        "dataPlanes": {"west": f"{HERE}/data-plane-west"},
+        "roots": {"west": f"{HERE}/root-west"},
+        "federations": {"west": f"{HERE}/federation-west"},
+    }
+    cluster = mesh["memberships"][0]["cluster"]
+
+    def stack(name: str, **more: Any) -> Stack:
+        config = {"stack": "federation", "federation": document, "member": {"mesh": name, "cluster": cluster}}
+        return project.stack(f"federation-{name}", {**config, **more})
+
+    alone = stack("east").run("preview")
+    assert (alone.code != 0, "peers[1].gateway.address: is required" in alone.text) == (True, True)
+    others = {key: value for key, value in references.items() if key != "federations"}
+    west = stack("west", references=others, offers=[offer])
+    east = stack("east", references=references)
+    first = east.up()
+    assert "references.federations.west: the stack has no output offer yet" in first.text
+    assert east.outputs()["hosts"] == []
+
+    west.succeed("up", "--yes")
+    assert west.outputs()["offer"] == offer
+    east.up()
+    host = f"one.{BOOKS}.shops.example.com"
+    assert east.outputs()["hosts"] == [host]
+    (entry,) = user.get("serviceentries.networking.istio.io", "-n", "mesh-east")["items"]
+    assert entry["spec"]["endpoints"] == [{"address": "192.0.2.77", "ports": {"http": 15443}}]
+    assert east.up().summary().keys() == {"unchanged"}
+
+    known(project, "data-plane-west", {"gateway_addresses": {"mesh-west/eastwest": []}})
+    gone = east.run("preview")
+    assert "gateway.address of west: is missing, and the stack data-plane of west has no address" in gone.text
+    assert "Traceback" not in gone.text
+    known(project, "data-plane-west", {"gateway_addresses": {"mesh-west/eastwest": ["192.0.2.77"]}})
+    wrong = stack("east", references={**references, "federations": {"east": f"{HERE}/federation-west"}}).run("preview")
+    assert "references.federations.east: names this mesh itself" in wrong.text
+    for one in (stack("east", references=references), stack("west", references=others, offers=[offer])):
+        one.destroy()
 
 
 @pytest.mark.usefixtures("clean", "namespaces")
@@ -150,7 +226,7 @@ def test_what_leads_on_from_an_egress_gateway_is_there_before_callers_are_sent_t
     through["peers"][0]["egress"] = {"gateway": "egress"}
     host = f"reviews.{BOOKS}.shops.example.com"
     imported = {"AuthorizationPolicy shops", f"ServiceEntry shops-{host}", f"DestinationRule shops-{host}"}
-    ways = {f"{kind} shops-egress-west" for kind in ("Gateway", "VirtualService", "ServiceEntry")}
+    ways = {f"{kind} shops-egress-west" for kind in ("Gateway", "VirtualService", "ServiceEntry", "DestinationRule")}
 
     east = member(project, mesh, "east", through)
     east.succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
