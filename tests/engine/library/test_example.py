@@ -81,6 +81,26 @@ def test_crds_of_somebody_else_s(tmp_path: Path, engine_sandbox: Sandbox, tools:
     assert not {one for one in types if "CustomResourceDefinition" in one or "DataPlaneCrds" in one}
 
 
+def test_federation(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools) -> None:
+    """Both meshes are in the sandbox's one data plane; the engine previews each part, with the gateways' charts."""
+    program = tmp_path / "example"
+    shutil.copytree(EXAMPLE.with_name("federation"), program)
+    for name in ("east", "west"):
+        document = yaml.safe_load((program / f"{name}.yaml").read_text())
+        (revision,), (membership,) = document["revisions"], document["memberships"]
+        # Two meshes of one cluster have revisions of different names.
+        revision |= {"name": name, "charts": {"path": str(tools.charts)}, "istiod": {"waitUntilReady": False}}
+        membership["cluster"]["context"] = engine_sandbox.data_plane.name
+        membership["crds"] = {"install": False}
+        (program / f"{name}.yaml").write_text(yaml.safe_dump(document))
+    stack = Project.make(tmp_path / "project", engine_sandbox, tools, program).stack("federation", {})
+    steps = [step["newState"] for step in stack.preview()]
+    types = {step["type"] for step in steps}
+    assert {"kubernetes:networking.istio.io/v1:ServiceEntry", "kubernetes:networking.istio.io/v1:Gateway"} <= types
+    deployments = {step["inputs"]["metadata"]["name"] for step in steps if step["type"].endswith(":Deployment")}
+    assert deployments == {"istiod-east", "istiod-west", "eastwest"}
+
+
 BAD: dict[str, tuple[Callable[[dict[str, Any]], object], list[str]]] = {
     "two fields": (
         lambda mesh: mesh["revisions"][0].update(host="192.0.2.1", hots="x"),
