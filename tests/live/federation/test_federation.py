@@ -44,6 +44,7 @@ from tests.live.federation.meshes.federated import (
 from tests.live.federation.meshes.three_meshes import asking, configuration, of_proxy
 from tests.support.authorities import Authority, pem
 from tests.support.clusters import started
+from tests.support.nightly import nightly_if
 
 LABEL = "hosted-mesh.io/federation"
 GATEWAY = "gateways.networking.istio.io"
@@ -240,6 +241,7 @@ except BlockingIOError:
 """
 
 
+@pytest.mark.nightly("doctor")
 def test_a_port_of_http_keeps_servers_that_speak_first_from_being_heard(meshes: Meshes) -> None:
     """Why what peers select by labels opens no other port than those of HTTP. By five greetings at another port, which
     are asked for later, it is known that the first would have come."""
@@ -268,6 +270,7 @@ def test_a_port_of_http_keeps_servers_that_speak_first_from_being_heard(meshes: 
         eventually(lambda: heard("welcome"), seconds=120)
 
 
+@pytest.mark.nightly("doctor")
 def test_trust_changes_under_the_shared_root_and_no_request_fails(meshes: Meshes) -> None:
     """The step between `complete` and `partial`, there and back, in no particular order of the meshes."""
 
@@ -324,10 +327,35 @@ def test_doctor_finds_nothing_wrong_with_what_works(meshes: Meshes) -> None:
     assert {mesh: diagnosis(meshes, mesh) for mesh in PLACES} == {"east": {}, "west": {}}
 
 
-@pytest.mark.parametrize(("breaking", "check", "cause"), CASES, ids=[f"{check}-{cause}" for _, check, cause in CASES])
+DAILY = {"missing-service-entry", "wrong-address", "mismatched-cacerts", "token-refused", "time-out"}
+
+
+@pytest.mark.parametrize(
+    ("breaking", "check", "cause"),
+    [
+        pytest.param(*case, id=f"{case[1]}-{case[2]}", marks=nightly_if(case[2] not in DAILY, "doctor"))
+        for case in CASES
+    ],
+)
 def test_doctor_names_exactly_what_is_broken(meshes: Meshes, breaking: Breaking, check: str, cause: str) -> None:
     with breaking(meshes):
         names_only(meshes, check, cause)
+
+
+@pytest.mark.nightly("doctor")
+@pytest.mark.parametrize(
+    ("breaking", "cause"),
+    [
+        (diagnosed.exported_service_is_gone, "missing-service"),
+        (diagnosed.exported_service_has_another_port, "missing-port"),
+    ],
+    ids=["missing-service", "missing-port"],
+)
+def test_doctor_of_the_exporter_names_a_service_that_its_export_lacks(
+    meshes: Meshes, breaking: Breaking, cause: str
+) -> None:
+    with breaking(meshes):
+        names_only(meshes, f"exported Service {CALLED} in namespace {NAMESPACE}", cause, mesh="west")
 
 
 def test_the_rights_that_doctors_page_says_suffice(meshes: Meshes) -> None:
@@ -358,6 +386,7 @@ def names_only(meshes: Meshes, check: str, *causes: str, mesh: str = "east", **o
     eventually(look, seconds=120)
 
 
+@pytest.mark.nightly("doctor")
 def test_doctor_names_an_istiod_that_is_away_or_what_a_data_planes_user_sees_of_it(meshes: Meshes) -> None:
     with diagnosed.no_istiod(meshes):
         names_only(meshes, "istiod istiod in", "not-ready")
@@ -373,12 +402,14 @@ def connected(meshes: Meshes) -> None:
         raise NotObserved(f"{found}")
 
 
+@pytest.mark.nightly("doctor")
 def test_doctor_names_a_network_policy_in_the_way_and_the_peer_sees_it_too(meshes: Meshes) -> None:
     with diagnosed.policy_before_the_gateway(meshes):
         names_only(meshes, "gateway eastwest in", "network-policy", mesh="west")
         names_only(meshes, "port 15443 of the gateway of west", "time-out", "refused", "unreachable")
 
 
+@pytest.mark.nightly("doctor")
 def test_doctor_names_roots_that_differ(meshes: Meshes) -> None:
     """West's by the document is another than the one that east's proxies have."""
     given = federation(f"{NAMESPACE}/{CALLER}")
@@ -386,6 +417,7 @@ def test_doctor_names_roots_that_differ(meshes: Meshes) -> None:
     names_only(meshes, "root certificate of east", "roots-differ", given=given)
 
 
+@pytest.mark.nightly("doctor")
 def test_doctor_names_a_clock_that_is_off_and_certificates_that_end(meshes: Meshes) -> None:
     names_only(meshes, "clock of this machine", "clock-skew", clock_is_ahead=timedelta(hours=1))
     names_only(meshes, "Secret cacerts in", "ends-soon", soon=timedelta(days=400))

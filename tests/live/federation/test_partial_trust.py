@@ -143,6 +143,7 @@ def test_nothing_else_of_a_mesh_is_verified_by_a_peers_root(meshes: Meshes) -> N
     assert validators(meshes, "west", CALLED, NAMESPACE) == {}
 
 
+@pytest.mark.nightly
 def test_a_mesh_moves_to_another_root_while_both_are_in_its_bundle(meshes: Meshes, tmp_path: Path) -> None:
     """And who calls meanwhile loses nothing."""
     answered(meshes, CALLER, 200)
@@ -163,6 +164,7 @@ def test_a_mesh_moves_to_another_root_while_both_are_in_its_bundle(meshes: Meshe
     assert answers.keys() == {f"200 {meshes.pod('west', CALLED).metadata.name}"}, answers
 
 
+@pytest.mark.nightly
 def test_through_an_egress_gateway_both_verify_each_other_as_before(meshes: Meshes) -> None:
     """East's calls have left through it since the bundles shrank. It passes TLS on, so no chain of it has a peer's
     root: as a proxy of the mesh it may itself call what is imported, and that is all."""
@@ -173,6 +175,7 @@ def test_through_an_egress_gateway_both_verify_each_other_as_before(meshes: Mesh
     assert validators(meshes, "east", "egress", "mesh-east") == {f"outbound|{PORT}||{HOST}": {"west.mesh.local"}}
 
 
+@pytest.mark.nightly
 def test_a_caller_does_not_believe_a_gateway_of_another_root_and_doctor_says_so(meshes: Meshes) -> None:
     """East is told another root of west, whose gateway it reaches through its egress gateway. Within east nothing
     changes."""

@@ -1,4 +1,4 @@
-"""A third mesh: what goes on when a part of one dies, what is left of one that leaves, and whose secrets are where."""
+"""Three meshes of one deployment: calls while a part of one dies, leftovers of one that leaves, places of secrets."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from tests.live.federation.breaking.federation import kubectl
 from tests.live.federation.doctor.diagnosis import diagnosis
 from tests.live.federation.meshes import churn, three_meshes
 from tests.live.federation.meshes.federated import CALLED, CALLER, DOMAIN, KINDS, NAMESPACE, STRANGER, Meshes
+from tests.live.federation.meshes.fleet import Fleet
 from tests.live.federation.meshes.three_meshes import (
     MONGODB,
     MONGODB_PORT,
@@ -51,10 +52,11 @@ def meshes(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Pro
     try:
         sandbox: Sandbox = clusters.up(state, tools, progress, topology=three_meshes.topology())
         project = Project.make(tmp_path_factory.mktemp("project"), sandbox, tools)
-        made = Meshes(sandbox, tools, project, places=PLACES, names=three_meshes.NAMES, with_egress=("east",))
+        # No name leads to a gateway: proxies answer for imported hosts, from the start of their Pods on.
+        made = Fleet(sandbox, tools, project, places=PLACES, names={}, with_egress=("east",))
         made.deploy()
-        made.run_programs(three_meshes.PROGRAMS)
         federate(made, *PLACES)
+        made.run_programs(three_meshes.PROGRAMS)
         with closing(made):
             yield made
     finally:
@@ -148,7 +150,9 @@ def test_tcp_crosses_for_those_who_are_named(meshes: Meshes) -> None:
         pod(STRANGER)
 
 
-@pytest.mark.parametrize(("what", "namespace"), [(CALLED, NAMESPACE), ("eastwest", "mesh-west")])
+@pytest.mark.parametrize(
+    ("what", "namespace"), [(CALLED, NAMESPACE), pytest.param("eastwest", "mesh-west", marks=pytest.mark.nightly)]
+)
 def test_reviews_fail_over_to_the_far_mesh_and_come_back(meshes: Meshes, what: str, namespace: str) -> None:
     """Whether the near reviews die or the gateway before them. In a row, for half of them would be no failover.
 
@@ -192,6 +196,7 @@ def packets_vanish(meshes: Meshes, mesh: str) -> Iterator[None]:
         filtered("delete table inet vanishing\n")
 
 
+@pytest.mark.nightly
 def test_a_gateway_whose_packets_vanish_is_left_and_no_request_fails(meshes: Meshes) -> None:
     """Nor does one that was sent on a connection of before: its answer does not begin in time."""
     seen(lambda: reviewer(meshes), "west")
@@ -274,6 +279,7 @@ def test_calls_leave_through_the_egress_gateway_alone_and_peers_see_who_calls(me
     assert "egress" not in kubectl(meshes, "east", "get", KINDS, "--namespace=mesh-east", "--output=name")
 
 
+@pytest.mark.nightly
 def test_reviews_fail_over_and_come_back_through_the_egress_gateway_too(meshes: Meshes) -> None:
     """Which mesh is asked stays the caller's choice: the egress gateway has a port for each."""
     with through_egress(meshes):
@@ -320,12 +326,11 @@ def secrets_of(meshes: Meshes, mesh: str) -> Iterator[Found]:
 def test_no_peers_credential_and_no_key_of_the_control_plane_is_in_a_data_planes_etcd(meshes: Meshes) -> None:
     """By content, in any encoding, with what etcd has of deleted and earlier objects: kubeconfigs, tokens, keys."""
     deployed = meshes.deployed
-    stacks = [meshes.project.stack(f"mesh-{mesh}", meshes.config(mesh)) for mesh in PLACES]
     with ThreadPoolExecutor() as pool:
-        states = [*pool.map(Stack.export, stacks)]
+        states = [*pool.map(Stack.export, meshes.mesh_stacks())]
     shared = {
-        "the control plane's Secrets": [*stored_secrets.stored(deployed)],
-        "the control plane's key files": [*stored_secrets.files(deployed)],
+        "the control plane's Secrets": [*stored_secrets.stored(deployed.control_plane)],
+        "the control plane's key files": [*stored_secrets.files(deployed.sandbox.control_plane)],
         "the engine's state": [found for one in states for found in stored_secrets.state(one)],
     }
     held = {mesh: [*secrets_of(meshes, mesh)] for mesh in PLACES}
@@ -341,6 +346,7 @@ def test_no_peers_credential_and_no_key_of_the_control_plane_is_in_a_data_planes
         stored_secrets.look(search, cluster.etcd_items())
 
 
+@pytest.mark.nightly
 def test_a_peers_churn_is_told_to_its_importers_alone_and_holds_up_no_other_peers_change(meshes: Meshes) -> None:
     """Productpage calls the 200 of west that come and go; a program in another namespace calls one of north's.
 

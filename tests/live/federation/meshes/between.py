@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Self
 
-from pulumi_hosted_mesh.operations.doctor.connection import Here, Reached
+from pulumi_hosted_mesh.operations.doctor.connection import GatewayConnection, LocalNetwork
 
 from sandbox.clusters import Sandbox
 
@@ -29,9 +29,9 @@ class Between:
         command = [*sandbox.enter("wan"), sys.executable, "-c", PROGRAM]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def here(self) -> Here:
+    def here(self) -> LocalNetwork:
         """What doctor takes for this machine's ways."""
-        return Here(lambda host: tuple(self._ask("resolve", host)), self._reach)
+        return LocalNetwork(lambda host: tuple(self._ask("resolve", host)), self._reach)
 
     def __enter__(self) -> Self:
         return self
@@ -41,8 +41,8 @@ class Between:
             assert self._process.stdin is not None
             self._process.stdin.close()
 
-    def _reach(self, addresses: Sequence[str], port: int, server_name: str, root: str) -> Reached:
-        return Reached(**self._ask("reach", addresses, port, server_name, root))
+    def _reach(self, addresses: Sequence[str], port: int, server_name: str, root: str) -> GatewayConnection:
+        return GatewayConnection(**self._ask("reach", addresses, port, server_name, root))
 
     def _ask(self, function: str, *arguments: Any) -> Any:
         assert self._process.stdin is not None and self._process.stdout is not None

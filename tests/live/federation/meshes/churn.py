@@ -13,7 +13,7 @@ from lightkube.generic_resource import create_namespaced_resource
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.manifests import objects
 from pulumi_hosted_mesh.spec.federation import Federation
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 
 from sandbox.proof import workloads
 from tests.live.federation.meshes.federated import DOMAIN, NAMESPACE, PORT, Meshes
@@ -56,7 +56,7 @@ def late_of_north() -> list[dict[str, Any]]:
 
 def _added(of_west: Iterable[str], of_north: Iterable[str]) -> list[dict[str, Any]]:
     def made(document: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-        federation = read(Federation, document, "the federation")
+        federation = read_document(Federation, document, "the federation")
         found = objects(federation, "east", with_declared(federation, []))
         return {(one["kind"], one["metadata"]["name"]): one for one in found}
 

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import serialization
 from lightkube import ApiError, Client
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Pod
-from pulumi_hosted_mesh.operations.handover import endpoint_of
+from pulumi_hosted_mesh.operations.endpoint_export import endpoint_of
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
 
@@ -139,7 +139,7 @@ class Meshes:
     @cached_property
     def deployed(self) -> Deployed:
         """For its ways into Pods' networks; its mesh is east."""
-        mesh = MeshFacts.of(self.project.stack("mesh-east", self.config("east")).outputs())
+        mesh = MeshFacts.of(self.outputs("east"))
         return Deployed(self.sandbox, self.tools, mesh, lambda: (), lambda: ())
 
     @cached_property
@@ -156,18 +156,29 @@ class Meshes:
         """All meshes, by a stack each, side by side."""
         stacks = []
         for mesh in self.places:
-            files = cacerts(self.roots.get(mesh, self.root), mesh)
-            self.keys[mesh] = files["ca-key.pem"].splitlines()[1]
-            stacks.append(self.project.stack(f"mesh-{mesh}", {**self.config(mesh), "cacerts": files}))
+            stacks.append(self.project.stack(f"mesh-{mesh}", {**self.config(mesh), "cacerts": self.files(mesh)}))
         with ThreadPoolExecutor() as pool:
             list(pool.map(Stack.up, stacks))
+
+    def files(self, mesh: str) -> dict[str, str]:
+        """A mesh's intermediate, new."""
+        found = cacerts(self.roots.get(mesh, self.root), mesh)
+        self.keys[mesh] = found["ca-key.pem"].splitlines()[1]
+        return found
 
     def endpoint(self, mesh: str) -> EndpointDocument:
         """What a data plane's user is handed."""
         if mesh not in self.endpoints:
-            outputs = self.project.stack(f"mesh-{mesh}", self.config(mesh)).outputs()
-            self.endpoints[mesh] = endpoint_of(outputs, DEFAULT_MEMBERSHIP, None)
+            self.endpoints[mesh] = endpoint_of(self.outputs(mesh), DEFAULT_MEMBERSHIP, None)
         return self.endpoints[mesh]
+
+    def outputs(self, mesh: str) -> Mapping[str, Any]:
+        """Of a mesh's stack."""
+        return self.project.stack(f"mesh-{mesh}", self.config(mesh)).outputs()
+
+    def mesh_stacks(self) -> list[Stack]:
+        """The stacks of all meshes, without their federation's."""
+        return [self.project.stack(f"mesh-{mesh}", self.config(mesh)) for mesh in self.places]
 
     def config(self, mesh: str) -> dict[str, Any]:
         names, egress = self.names.get(mesh, ()), mesh in self.with_egress

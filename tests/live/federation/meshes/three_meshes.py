@@ -35,7 +35,6 @@ PROGRAMS = {"east": (CALLER, STRANGER, "details"), "west": (CALLED,), "north": (
 LOCALITIES = {"east": ("eu", "a"), "west": ("eu", "b"), "north": ("us", "a")}
 RATINGS, RENAMED = f"ratings.{NAMESPACE}.{DOMAIN}", "stars.partner.sandbox.test"
 MONGODB, MONGODB_PORT = f"mongodb.{NAMESPACE}.{DOMAIN}", PORTS["mongodb"][1]
-NAMES = {"west": (HOST,), "north": (RATINGS, RENAMED, MONGODB)}
 TRY = 3
 """Seconds in which an answer of reviews has to begin."""
 ASKING = Path(__file__).parents[1] / "programs/keep_asking.py"
@@ -83,7 +82,8 @@ def bookinfo(*meshes: str, egress: bool = False) -> dict[str, Any]:
         }
         for mesh in meshes
     ]
-    return {"name": "shops", "domain": DOMAIN, "peers": peers}
+    # West's import of ratings has no setting of its own, so it shares objects. East's imports have their own.
+    return {"name": "shops", "domain": DOMAIN, "objects": "shared", "peers": peers}
 
 
 def reviewer(meshes: Meshes) -> str:
@@ -113,6 +113,9 @@ def asking(meshes: Meshes, host: str = HOST) -> Iterator[dict[str, int]]:
     counts: dict[str, int] = {}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
+            # On a busy machine the program may start after the change that it has to see.
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begun\n"
             yield counts
         finally:
             said, _ = process.communicate(timeout=60)

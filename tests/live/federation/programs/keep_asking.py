@@ -1,5 +1,7 @@
 """GETs a URL of the image `sample`'s /fetch until standard input ends; prints how often it got which answer, as JSON.
 
+A line `begun` comes before it, after the first answer.
+
 An answer is the status that /fetch got, and the Pod that said so: "200 reviews-5d4f"; without one, why and after how
 many seconds. Standard library only.
 """
@@ -39,5 +41,7 @@ threading.Thread(target=wait, daemon=True).start()
 counts: Counter[str] = Counter()
 while not ended.is_set():
     counts[ask()] += 1
+    if counts.total() == 1:
+        print("begun", flush=True)
     ended.wait(0.02)
 print(json.dumps(counts))
