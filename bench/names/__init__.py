@@ -1,1 +1,1 @@
-"""How soon names are answered, by the DNS bridge and by an external-dns inside the edge: `make bench ARGS=dns`."""
+"""The delay of names in DNS, by the DNS bridge and by an external-dns inside the edge: `make bench ARGS=dns`."""

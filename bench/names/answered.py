@@ -1,8 +1,8 @@
-"""Run in the DNS server's network: says when a name is answered, and how many keys an etcd has.
+"""Run in the DNS server's network: reports the time of a name's first answer, and the number of an etcd's keys.
 
 `python3 -m bench.names.answered SERVER`: a line of JSON for each line of JSON. `{"name": N, "addresses": [A], "ports":
-[P]}` is answered with the moment, of the machine's monotonic clock, at which each port first gave just these addresses,
-or null; `{"prefix": P}` with the number of keys below it.
+[P]}` returns the moment, of the machine's monotonic clock, when each port first returned exactly these addresses, or
+null; `{"prefix": P}` returns the number of keys below it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any
 
-from pulumi_hosted_mesh.dns.edge_writer.resolver import Resolver
+from agents.dns_sidecar.resolver import Resolver
 
 LOOK_SECONDS, LIMIT_SECONDS = 0.02, 300.0
 ETCD_PORT = 2379
@@ -24,7 +24,7 @@ ETCD_PORT = 2379
 def when(
     look: Callable[[int], set[str]], ports: list[int], wanted: set[str], limit: float = LIMIT_SECONDS
 ) -> dict[str, float | None]:
-    """look: what a port answers now."""
+    """look: returns a port's present answer."""
     found: dict[str, float | None] = {str(port): None for port in ports}
     deadline = time.monotonic() + limit
     while None in found.values() and time.monotonic() < deadline:
@@ -38,10 +38,10 @@ def when(
 def keys(server: str, prefix: str) -> int:
     """By etcd's own HTTP gateway."""
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-    asked: dict[str, Any] = {
+    query: dict[str, Any] = {
         name: base64.b64encode(key.encode()).decode() for name, key in (("key", prefix), ("range_end", after))
     }
-    body = json.dumps({**asked, "count_only": True}).encode()
+    body = json.dumps({**query, "count_only": True}).encode()
     request = urllib.request.Request(f"http://{server}:{ETCD_PORT}/v3/kv/range", body)
     with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 (the scheme is written above)
         return int(json.load(answer).get("count", 0))
@@ -50,14 +50,14 @@ def keys(server: str, prefix: str) -> int:
 def main() -> None:
     server = sys.argv[1]
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "prefix" in asked:
-            said: Any = keys(server, asked["prefix"])
+        request = json.loads(line)
+        if "prefix" in request:
+            answer: Any = keys(server, request["prefix"])
         else:
-            resolvers = {port: Resolver([server], port) for port in asked["ports"]}
-            name = asked["name"]
-            said = when(lambda port: resolvers[port].addresses(name), asked["ports"], set(asked["addresses"]))  # noqa: B023
-        print(json.dumps(said), flush=True)
+            resolvers = {port: Resolver([server], port) for port in request["ports"]}
+            name = request["name"]
+            answer = when(lambda port: resolvers[port].addresses(name), request["ports"], set(request["addresses"]))  # noqa: B023
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What was measured of names, and its tables. Pure."""
+"""Measurements of names, and their tables. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pulumi_hosted_mesh.dns.edge_writer.api import WATCH_SECONDS
-
+from agents.dns_sidecar.api import WATCH_SECONDS
 from bench.grid import Grid
 from bench.samples import Samples
 
@@ -17,13 +16,13 @@ INSIDE: Final = "an external-dns inside the edge"
 BEGUN = re.compile(r"^apiserver_flowcontrol_dispatched_requests_total\{([^}]*)\} (\S+)$", re.MULTILINE)
 WATCHES = re.compile(r"^apiserver_longrunning_requests\{([^}]*)\} (\S+)$", re.MULTILINE)
 KINDS: Final = ("dnsendpoints", "gateways", "ingresses", "services")
-"""Those that either way reads, or writes."""
+"""Kinds that either way reads or writes."""
 GOAL_PER_CHANGE, GOAL_REQUESTS = 1.0, 0.5
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Seconds from a Gateway's change to the DNS server's answer, change by change, each way of the same ones."""
+    """Seconds from a Gateway's change to the DNS server's answer, change by change, of both ways for the same ones."""
 
     edges: int
     bridge: Samples
@@ -32,7 +31,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Many:
-    """Seconds until all of many names are with the DNS server."""
+    """Seconds until the DNS server has all of many names."""
 
     way: str
     records: int
@@ -41,7 +40,7 @@ class Many:
 
 @dataclass(frozen=True)
 class Rest:
-    """Requests to the edge's API server while nothing changes. way: whose accounts asked. watches: of `KINDS`, open."""
+    """Requests to the edge's API server while nothing changes. way: the sender. watches: of `KINDS`, open."""
 
     way: str
     seconds: float
@@ -54,18 +53,18 @@ class Rest:
 
 
 def requests_in(metrics: str, schema: str) -> float:
-    """Requests that an API server has let begin by a FlowSchema, by its metrics; a watch counts when it begins."""
+    """Requests that a FlowSchema admitted to an API server, by its metrics; a watch counts at its start."""
     return sum(float(value) for labels, value in BEGUN.findall(metrics) if f'flow_schema="{schema}"' in labels)
 
 
 def watches_in(metrics: str) -> float:
-    """How many of `KINDS` are open."""
+    """The number of open `KINDS`."""
     found = [(labels, value) for labels, value in WATCHES.findall(metrics) if 'verb="WATCH"' in labels]
     return sum(float(value) for labels, value in found if any(f'resource="{kind}"' in labels for kind in KINDS))
 
 
 def changes_grid(found: Sequence[Changes]) -> Grid:
-    """The ratio is that of the medians: a change is not soon or late for both ways at once."""
+    """The ratio is that of the medians: a slow change need not be slow for both ways."""
     columns = ["edges", "changes", "bridge p50", "bridge p99", "inside p50", "inside p99", "ratio of p50", "goal"]
     rows = []
     for one in found:
@@ -85,7 +84,7 @@ def many_grid(found: Sequence[Many]) -> Grid:
 
 
 def rest_grid(bridge: Rest, inside: Rest) -> Grid:
-    """Each open watch of the bridge counts too, as one in an hour: it would begin anew after the bench has ended."""
+    """Each open watch of the bridge counts too, as one in an hour: its next start is after the bench's end."""
     per_minute = {bridge: bridge.per_minute + bridge.watches * 60 / WATCH_SECONDS, inside: inside.per_minute}
     ratio = per_minute[bridge] / inside.per_minute if inside.requests else float("inf")
     compared = {bridge: [f"{ratio:.2f}", _goal(ratio, GOAL_REQUESTS)], inside: ["-", "-"]}
@@ -100,7 +99,7 @@ def rest_grid(bridge: Rest, inside: Rest) -> Grid:
         ]
         for one in (bridge, inside)
     ]
-    columns = ["who reads the edge", "for", "requests", "open watches", "requests per minute", "ratio", "goal"]
+    columns = ["reader of the edge", "for", "requests", "open watches", "requests per minute", "ratio", "goal"]
     title = "requests to the edge's API server at rest; the goal is half of those of one inside"
     return Grid(f"{title}; a watch of the bridge counts as one in an hour", columns, rows)
 

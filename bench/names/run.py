@@ -29,8 +29,8 @@ MANY_LIMIT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Size:
-    """changes: at each number of edges. edges: numbers of them, of which the first is also measured with many records
-    and at rest. rest: seconds. Where it is 0, that is left out."""
+    """changes: at each number of edges. edges: numbers of them; the first one is also measured with many records and at
+    rest. rest: seconds. A zero leaves the measurement out."""
 
     changes: int
     edges: Sequence[int]
@@ -53,7 +53,7 @@ def run(state: Path, progress: Progress, console: Console, size: Size) -> None:
                     made.run_bridge(on=True)
                     made.run_inside(on=True)
                     found.append(with_changes(made, progress, size.changes))
-    finally:  # what was measured is not lost when more edges are too many for the machine
+    finally:  # keeps the results when more edges are too many for the machine
         if found:
             console.print(figures.changes_grid(found).for_terminal())
 
@@ -65,7 +65,7 @@ def at_rest(made: World, progress: Progress, seconds: float) -> tuple[Rest, Rest
         watches = [figures.watches_in(made.metrics(edge))]
         for start in (made.run_bridge, made.run_inside):
             start(on=True)
-            time.sleep(SETTLE_SECONDS)  # the lists with which each begins are not rest
+            time.sleep(SETTLE_SECONDS)  # each one's initial lists do not count as rest
             watches.append(figures.watches_in(made.metrics(edge)))
         before, began = made.metrics(edge), time.monotonic()
         time.sleep(seconds)
@@ -114,8 +114,8 @@ def _again(step: Step, note: str, deadline: float, so_far: str) -> None:
 
 
 def with_changes(made: World, progress: Progress, changes: int) -> Changes:
-    """One after the other at each edge, the edges side by side, while both ways publish. Half of them make a name that
-    there was not, the others take it away again."""
+    """One after the other at each edge, the edges side by side, while both ways publish. Half of the changes add a new
+    name, the others remove it again."""
     edges = [*made.names.edges]
     shares = [changes // len(edges) + (position < changes % len(edges)) for position in range(len(edges))]
     with progress.step(f"{changes} changes at {len(edges)} edges"), ExitStack() as stack:
@@ -146,6 +146,6 @@ def _change(made: World, edge: str, number: int, observer: world.Observer) -> tu
     answered = observer.end()
     if None in answered.values():
         silent = [BRIDGE if port == str(world.BRIDGE_PORT) else INSIDE for port, at in answered.items() if at is None]
-        raise SandboxError(f"{host} was not answered with {wanted or 'nothing'} by {' and '.join(silent)}.")
+        raise SandboxError(f"{host} did not get the answer {wanted or 'nothing'} from {' and '.join(silent)}.")
     by_bridge, by_inside = (answered[str(port)] - began for port in PORTS)
     return by_bridge, by_inside

@@ -1,4 +1,4 @@
-"""A sandbox whose edges' names are published in two ways: by the bridge, and by an external-dns inside each edge."""
+"""A sandbox with edges that publish names in two ways: by the bridge, and by an external-dns inside each edge."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from pulumi_hosted_mesh.spec.dns import EXTERNAL_DNS_IMAGE
 
 from bench.own_sandbox import kubectl, until
 from sandbox import clusters, toolchain
@@ -24,7 +26,6 @@ from tests.live.dns.bridge.dns_names import COREDNS, NAMESPACE, Names, deploy, g
 
 HERE: Final = Path(__file__).parent
 SERVERS: Final = HERE / "servers.yaml"
-IMAGE: Final = "registry.k8s.io/external-dns/external-dns:v0.21.0"
 BRIDGE_PORT, INSIDE_PORT = 53, 1053
 BRIDGE_PREFIX, INSIDE_PREFIX = "/skydns/", "/inside/"
 ZONE: Final = "mesh.test"
@@ -36,7 +37,7 @@ EDGES_PER_NODE: Final = 15
 """Of the control plane's cluster. An edge's Pods request 100m CPU, and a node has as many CPUs as the machine."""
 LIMIT_SECONDS = 900.0
 UP_SECONDS: Final = 3600.0
-"""Of the `pulumi up` that makes the bridge: beside many API servers it takes long on few cores."""
+"""Of the `pulumi up` that makes the bridge: it takes long beside many API servers on few cores."""
 DOCUMENT: Final[dict[str, Any]] = {
     "intervalSeconds": INTERVAL_SECONDS,
     "nameservers": [COREDNS],
@@ -57,7 +58,7 @@ DOCUMENT: Final[dict[str, Any]] = {
 def inside(edge: str, etcd: str) -> list[dict[str, Any]]:
     """One external-dns in the edge's own cluster, as its users would run it. etcd: its address from there.
 
-    Sources, filter and policy are those of the bridge. It acts after events, and looks at all records as often.
+    Sources, filter and policy are those of the bridge. It acts after events, and reads all records as often.
     """
     metadata = {"name": ASIDE, "namespace": ASIDE}
     rules = [
@@ -67,7 +68,7 @@ def inside(edge: str, etcd: str) -> list[dict[str, Any]]:
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": ASIDE}
     container = {
         "name": "external-dns",
-        "image": IMAGE,
+        "image": EXTERNAL_DNS_IMAGE,
         "args": [
             *("--source=istio-gateway", "--source=service", "--service-type-filter=LoadBalancer", "--events"),
             *(f"--interval={INTERVAL_SECONDS}s", "--policy=sync", "--registry=noop", f"--domain-filter={edge}.{ZONE}"),
@@ -102,7 +103,7 @@ def inside(edge: str, etcd: str) -> list[dict[str, Any]]:
 
 
 def flow_schema(namespace: str) -> dict[str, Any]:
-    """By which an API server counts what a namespace's accounts ask, with the share that they have by default."""
+    """The FlowSchema by which an API server counts the requests of a namespace's accounts, with their default share."""
     accounts = {"kind": "ServiceAccount", "serviceAccount": {"namespace": namespace, "name": "*"}}
     everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"], "clusterScope": True}
     rule = {
@@ -124,7 +125,7 @@ def flow_schema(namespace: str) -> dict[str, Any]:
 
 
 class Observer:
-    """`answered` in the DNS server's network, for one who asks at a time."""
+    """`answered` in the DNS server's network, for one caller at a time."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -143,7 +144,7 @@ class Observer:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise SandboxError("What asks the DNS server ended while names were measured.")
+            raise SandboxError("The program that queries the DNS server ended during the measurement.")
         return json.loads(line)
 
     def close(self) -> None:
@@ -162,7 +163,7 @@ class World:
     @contextmanager
     def observer(self) -> Iterator[Observer]:
         enter = self.names.sandbox.enter("control-plane", CHECKOUT)
-        # Its import of the library takes a second of computing, so one serves many questions.
+        # Its import of the library takes a second of computing, so one process serves many queries.
         found = Observer([*enter, sys.executable, "-m", "bench.names.answered", COREDNS])
         try:
             yield found
@@ -202,7 +203,7 @@ def key_prefix(prefix: str, edge: str) -> str:
 
 
 def prepare(directory: Path, progress: Progress, edges: int) -> World:
-    """Starts all of it in `directory`; whoever calls ends the clusters of `directory`/state. Nothing publishes yet."""
+    """Starts all of it in `directory`; the caller ends the clusters of `directory`/state. Nothing publishes yet."""
     tools = toolchain.ensure(set(NAMES) - {"istioctl"}, progress=progress)
     charts = toolchain.ensure(progress=progress).charts
     sandbox = clusters.up(directory / "state", tools, progress, topology=_topology(edges))

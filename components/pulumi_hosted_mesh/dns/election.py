@@ -1,22 +1,35 @@
-"""What the bridge's Pods choose the one among them with that acts: Leases, and the right to renew these."""
+"""Leader election of the bridge's Pods: Leases, the right to renew them, and to find those of moved publishers."""
 
 from __future__ import annotations
 
 import pulumi
-from pulumi_kubernetes import coordination, core, policy, rbac
+from pulumi_kubernetes import coordination, core, meta, policy, rbac
 
 from pulumi_hosted_mesh.dns import manifests
 from pulumi_hosted_mesh.dns.namespace import BridgeNamespace, Labels
 
 
 def rights(namespace: BridgeNamespace) -> list[pulumi.Resource]:
-    """Makes the account of Pods that need no other, and what all of them renew their Leases with.
+    """Creates the default ServiceAccount of the bridge's Pods, and the right of all Pods to renew their Leases.
 
-    The right is the namespace's: one that names Leases or accounts would be taken from a publisher that is removed
-    before it has taken its records away, for Pulumi updates before it deletes.
+    The right covers the whole namespace. A rule with names of Leases or accounts would lose a removed publisher's
+    before its records are deleted, because Pulumi updates before it deletes.
     """
     named, within = namespace.metadata(manifests.ACCOUNT), namespace.within()
+    everywhere = meta.v1.ObjectMetaArgs(name=manifests.handover_role(namespace.name), labels=namespace.labels)
+    group = f"system:serviceaccounts:{namespace.name}"
+    accounts = [rbac.v1.SubjectArgs(kind="Group", name=group, api_group="rbac.authorization.k8s.io")]
     return [
+        rbac.v1.ClusterRole(
+            f"{namespace.prefix}-handover", metadata=everywhere, rules=manifests.handover_rules(), opts=within
+        ),
+        rbac.v1.ClusterRoleBinding(
+            f"{namespace.prefix}-handover",
+            metadata=everywhere,
+            role_ref=_role_ref("ClusterRole", manifests.handover_role(namespace.name)),
+            subjects=accounts,
+            opts=within,
+        ),
         core.v1.ServiceAccount(
             f"{namespace.prefix}-account", metadata=named, automount_service_account_token=False, opts=within
         ),
@@ -24,30 +37,34 @@ def rights(namespace: BridgeNamespace) -> list[pulumi.Resource]:
         rbac.v1.RoleBinding(
             f"{namespace.prefix}-elects",
             metadata=named,
-            role_ref=rbac.v1.RoleRefArgs(api_group="rbac.authorization.k8s.io", kind="Role", name=manifests.ACCOUNT),
-            subjects=[
-                rbac.v1.SubjectArgs(
-                    api_group="rbac.authorization.k8s.io",
-                    kind="Group",
-                    name=f"system:serviceaccounts:{namespace.name}",
-                )
-            ],
+            role_ref=_role_ref("Role", manifests.ACCOUNT),
+            subjects=accounts,
             opts=within,
         ),
     ]
 
 
-def election(
-    namespace: BridgeNamespace, name: str, labels: Labels, deployment: pulumi.Resource, *, replicas: int
-) -> None:
-    """Makes the Lease of a Deployment, so that no Pod needs the right to create one, and a budget by which some of its
-    Pods stay while nodes are drained.
+def _role_ref(kind: str, name: str) -> rbac.v1.RoleRefArgs:
+    return rbac.v1.RoleRefArgs(api_group="rbac.authorization.k8s.io", kind=kind, name=name)
 
-    name: of the Deployment. All depends on it, so that the Lease is deleted first: then the Pods take their records
-    away.
+
+def election(
+    namespace: BridgeNamespace,
+    name: str,
+    labels: Labels,
+    deployment: pulumi.Resource,
+    *,
+    replicas: int,
+    records: Labels,
+) -> None:
+    """Creates the Lease of a Deployment, so that no Pod needs the right to create one, and its PodDisruptionBudget.
+
+    name: of the Deployment. records: label of a publisher's Lease. Both objects depend on the Deployment, so the Lease
+    is deleted first. Then the Pods delete their records, or leave them to another publisher with the same label.
     """
     metadata, options = namespace.metadata(name, labels), namespace.options(deployment)
-    coordination.v1.Lease(f"{namespace.prefix}-{name}", metadata=metadata, opts=options)
+    lease = namespace.metadata(name, {**labels, **records})
+    coordination.v1.Lease(f"{namespace.prefix}-{name}", metadata=lease, opts=options)
     if replicas > 1:
         spec = manifests.disruption_budget(name)
         policy.v1.PodDisruptionBudget(f"{namespace.prefix}-{name}", metadata=metadata, spec=spec, opts=options)

@@ -1,7 +1,7 @@
-"""What the bridge may do on an edge: two accounts, each with the least. Pure data.
+"""The bridge's rights on an edge: two accounts with the least rights. Pure data.
 
-`publisher` is what reads DNSEndpoints beside a provider's credentials, `reader` what finds names and makes DNSEndpoints
-of them. Neither may read a Secret, a Pod or a ConfigMap, and nothing but DNSEndpoints can be written.
+`publisher` reads DNSEndpoints; its Pod also has a provider's credentials. `reader` finds names and writes them as
+DNSEndpoints. Neither may read Secrets, Pods or ConfigMaps, and they may write DNSEndpoints only.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pulumi_hosted_mesh.spec.features import READ, Rule
 DNS_GROUP = "externaldns.k8s.io"
 PUBLISHER = (Rule(DNS_GROUP, ("dnsendpoints",), READ),)
 OWN_PUBLISHER = (*PUBLISHER, Rule(DNS_GROUP, ("dnsendpoints/status",), ("update",)))
-"""On the control plane, for the program's own records, and for their conditions too."""
+"""On the control plane, for the program's own records and their conditions."""
 READER = (
     Rule(DNS_GROUP, ("dnsendpoints",), READ),
     Rule(DNS_GROUP, ("dnsendpoints/status",), ("update",)),
 )
-"""Beside what its sources need: conditions on every DNSEndpoint, those of users too."""
+"""In addition to the rights for its sources: conditions on every DNSEndpoint, also users' own."""
 WRITER = (Rule(DNS_GROUP, ("dnsendpoints",), ("create", "update", "delete")),)
-"""In the bridge's own namespace on the edge alone."""
+"""Only in the bridge's own namespace on the edge."""
 
 _ISTIO = "networking.istio.io"
 # external-dns/source/istio_gateway.go: targets are Services' addresses, or an Ingress' that the Gateway names.
@@ -44,7 +44,7 @@ _SOURCES: dict[Source, tuple[Rule, ...]] = {
         Rule("gateway.networking.k8s.io", ("gateways", "grpcroutes"), READ),
         Rule("", ("namespaces",), READ),
     ),
-    # With --service-type-filter=LoadBalancer it asks for neither Pods nor nodes.
+    # With --service-type-filter=LoadBalancer it reads neither Pods nor nodes.
     Source.SERVICE: (Rule("", ("services",), READ),),
 }
 

@@ -21,6 +21,7 @@ from sandbox.progress import Progress
 from tests.engine.library.engine import Stack
 from tests.live.dns.bridge.dns_names import (
     CENTRE,
+    COREDNS,
     DOCUMENT_FILE,
     EASTWEST,
     EASTWEST_ADDRESS,
@@ -28,6 +29,8 @@ from tests.live.dns.bridge.dns_names import (
     ISTIOD_ADDRESS,
     KNOT,
     NAMESPACE,
+    OLD,
+    OLD_ADDRESS,
     ONE,
     TSIG,
     TWO,
@@ -40,6 +43,7 @@ from tests.live.dns.bridge.dns_names import (
     record,
     send,
     service,
+    settings_of,
     start,
 )
 from tests.support.waiting import eventually
@@ -246,6 +250,15 @@ def test_one_name_has_an_inside_and_an_outside_view(names: Names) -> None:
         names.apply(TWO, {**seen, "metadata": {**seen["metadata"], "labels": {"view": view}}})
     names.await_answer(name, "192.0.2.15")
     names.await_answer(name, "192.0.2.16", server=KNOT)
+    # Of a Service: its annotation is the label.
+    direct = f"direct.{TWO}.views.test"
+    chosen = annotated(service("direct", app="direct"), direct)
+    chosen["metadata"]["annotations"]["external-dns.alpha.kubernetes.io/webhook-view"] = "outside"
+    names.apply(TWO, chosen)
+    names.await_answer(direct, address_of(names.edges[TWO], "direct"), server=KNOT)
+    assert names.ask(direct) == []
+    names.delete(TWO, "service", "direct", "-n", "default")
+    names.await_answer(direct, server=KNOT)
     for edge in (ONE, TWO):  # of the second one without a label
         none = f"none.{edge}.views.test"
         names.apply(edge, endpoint("none", record(none, "192.0.2.17")))
@@ -322,6 +335,7 @@ def test_another_goes_on_when_the_one_that_writes_is_lost_in_mid_sync(names: Nam
     eventually(lambda: names.keys(f"many.{zone}") == names.keys(f"late.{zone}") == [], "all are gone")
 
 
+@pytest.mark.nightly
 def test_nothing_is_lost_when_the_program_that_external_dns_reads_an_edge_by_is_killed(names: Names) -> None:
     """Gates and writers, of all replicas at once. What external-dns knew may be old then, so it too begins anew."""
     zone = f"{ONE}.mesh.test"
@@ -353,6 +367,7 @@ def answering(names: Names) -> bool:
         return False
 
 
+@pytest.mark.nightly
 def test_one_that_was_frozen_writes_nothing_when_it_wakes_up(names: Names) -> None:
     """As on a node that lost its network: it runs on, and does not know that another took over."""
     publisher, name = f"dns-publisher-{ONE}-inner", f"moved.{ONE}.mesh.test"
@@ -375,6 +390,7 @@ def test_one_that_was_frozen_writes_nothing_when_it_wakes_up(names: Names) -> No
     names.await_answer(name)
 
 
+@pytest.mark.nightly
 def test_a_node_that_is_lost_takes_no_record_with_it_and_another_goes_on(names: Names) -> None:
     """As by a power cut: its agent and all of its Pods' processes at once. Kubernetes takes a minute to notice."""
     publisher, zone = f"dns-publisher-{ONE}-inner", f"{ONE}.mesh.test"
@@ -445,6 +461,7 @@ def test_a_provider_that_refuses_is_said_until_it_no_longer_does(names: Names) -
     said = names.edges[ONE].get("dnsendpoints", "refused", "-n", "default")["status"]["conditions"]
     (message,) = (one["message"] for one in said if one["type"] == "Ready")
     assert message.startswith(f"{name}: provider outer refuses: ")
+    assert "its server is reachable and rejects the request" in message
     assert names.conditions(ONE, name)["Accepted"] == ("True", "Accepted")
     assert names.conditions(ONE, kept)["Ready"] == ("True", "Programmed")
     assert names.ask(name, KNOT) == []
@@ -452,6 +469,21 @@ def test_a_provider_that_refuses_is_said_until_it_no_longer_does(names: Names) -
     names.await_answer(name, "192.0.2.62", server=KNOT)
     eventually(lambda: names.conditions(ONE, name).get("Ready") == ("True", "Programmed"), "it says that it is there")
     assert names.ask(kept, KNOT) == ["192.0.2.61"]
+
+
+def test_an_alias_waits_while_anothers_old_record_answers_and_capitals_are_one_name(names: Names) -> None:
+    """external-dns leaves the old record alone, of the server's own zone file. So the alias is not there."""
+    loud, target = f"LOUD.{ONE}.mesh.test", f"lb.{ONE}.shop.test"
+    alias = {"dnsName": OLD, "recordType": "CNAME", "targets": [target]}
+    names.apply(ONE, endpoint("old", alias, record(target, "192.0.2.95")), endpoint("loud", record(loud, "192.0.2.96")))
+    names.await_answer(loud.lower(), "192.0.2.96")
+    names.await_answer(target, "192.0.2.95", server=KNOT)
+    eventually(lambda: names.conditions(ONE, loud).get("Ready") == ("True", "Programmed"), "capitals are published")
+    assert names.ask(OLD, KNOT) == [OLD_ADDRESS]
+    assert names.conditions(ONE, OLD)["Ready"] == ("False", "Pending")
+    names.delete(ONE, "dnsendpoints", "old", "loud", "-n", "default")
+    names.await_answer(target, server=KNOT)
+    assert names.ask(OLD, KNOT) == [OLD_ADDRESS]
 
 
 def test_names_of_virtual_services_and_routes(names: Names) -> None:
@@ -517,6 +549,44 @@ def test_names_of_services(names: Names) -> None:
 def annotated(service: dict[str, Any], hosts: str) -> dict[str, Any]:
     hostname = {"external-dns.alpha.kubernetes.io/hostname": hosts}
     return {**service, "metadata": {**service["metadata"], "annotations": hostname}}
+
+
+@pytest.mark.nightly("renamed")
+def test_names_of_a_renamed_provider_and_a_moved_bridge_are_answered_throughout(deployed: tuple[Names, Stack]) -> None:
+    """Both at once: other ids, in another namespace. Queries each 100 ms, at both servers, and back again."""
+    names, stack = deployed
+    kept = [(COREDNS, f"kept.{ONE}.mesh.test"), (KNOT, f"kept.{ONE}.shop.test"), (KNOT, f"kept.{TWO}.shop.test")]
+    for edge in (ONE, TWO):
+        both = [f"kept.{edge}.mesh.test", f"kept.{edge}.shop.test"]
+        names.apply(edge, endpoint("kept", *(record(name, "192.0.2.97") for name in both)))
+    for server, name in kept:
+        names.await_answer(name, "192.0.2.97", server=server)
+    keys = names.keys(f"{ONE}.mesh.test")
+
+    file = stack.project.program / DOCUMENT_FILE
+    before = yaml.safe_load(file.read_text())
+    ids = {"inner": "core", "outer": "signed"}
+    providers = [{**one, "id": ids.get(one["id"], one["id"])} for one in before["providers"]]
+    after = {**before, "providers": providers, "namespace": "moved-dns"}
+    for document in (after, before):
+        file.write_text(yaml.safe_dump(document))
+        with names.asked_steadily(*kept) as asked:
+            stack.project.stack("names", settings_of(document)).up()
+        for query, seen in asked.items():
+            assert len(seen["answers"]) == 1, (query, seen)
+            assert sum(seen["answers"].values()) > 20, (query, seen)
+        assert all("192.0.2.97" in asked[f"{server}={name}"]["answers"] for server, name in kept)
+        # Each record is there once, and it is the new publisher that goes on.
+        assert names.keys(f"{ONE}.mesh.test") == keys
+        names.apply(ONE, endpoint("kept", record(kept[0][1], "192.0.2.98"), record(kept[1][1], "192.0.2.98")))
+        names.await_answer(kept[0][1], "192.0.2.98")
+        names.await_answer(kept[1][1], "192.0.2.98", server=KNOT)
+        names.apply(ONE, endpoint("kept", record(kept[0][1], "192.0.2.97"), record(kept[1][1], "192.0.2.97")))
+        names.await_answer(kept[0][1], "192.0.2.97")
+        names.await_answer(kept[1][1], "192.0.2.97", server=KNOT)
+    for edge in (ONE, TWO):
+        names.delete(edge, "dnsendpoints", "kept", "-n", "default")
+    names.await_answer(kept[0][1])
 
 
 def test_an_edge_that_is_removed_takes_its_records_along_and_destroy_leaves_none(

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +36,8 @@ COREDNS, KNOT = "10.96.0.53", "10.96.0.54"
 ISTIOD, ISTIOD_ADDRESS = "istiod.centre.mesh.test", "192.0.2.71"
 EASTWEST, EASTWEST_ADDRESS = "eastwest.centre.shop.test", "192.0.2.73"
 """What the program itself publishes, by one provider and by the other."""
+OLD, OLD_ADDRESS = "old.data-plane.shop.test", "192.0.2.66"
+"""A record in the server's own zone file."""
 TSIG = "dGhpcy1rZXktc2lnbnMtdXBkYXRlcy1vZi10aGUtdGVzdA=="
 NAMESPACE = "hosted-mesh-dns"
 DOCUMENT_FILE = "dns.yaml"
@@ -200,6 +203,20 @@ class Names:
                 done.set()
             asking.result()
 
+    @contextmanager
+    def asked_steadily(self, *names: tuple[str, str]) -> Iterator[dict[str, Any]]:
+        """Queries names every 100 ms, each a server and a name; the result is complete when this ends."""
+        found: dict[str, Any] = {}
+        queries = [f"{server}={name}" for server, name in names]
+        program = [sys.executable, "-I", str(HERE / "ask_steadily.py"), str(PROGRAMS), *queries]
+        command = [*self.sandbox.enter("control-plane"), *program]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                yield found
+            finally:
+                said, _ = process.communicate(timeout=60)
+        found |= json.loads(said)
+
     def _etcd(self, name: str) -> dict[str, Any]:
         path = "/skydns/" + "/".join(reversed(name.split("."))) + "/"
         program = [sys.executable, "-I", HERE / "ask_keys.py", f"http://{COREDNS}:2379", path]
@@ -317,16 +334,20 @@ def deploy(
         for name, edge in names.edges.items()
     ]
     (program / DOCUMENT_FILE).write_text(yaml.safe_dump({**document, "edges": edges}))
+    project = Project.make(directory / "project", names.sandbox, names.centre.tools, program, limit)
+    stack = project.stack("names", settings_of(document))
+    stack.up()
+    return stack
+
+
+def settings_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The stack's configuration: the program's records, and the credentials of providers by their ids."""
     settings: dict[str, Any] = {"records": {ISTIOD: [ISTIOD_ADDRESS]}}
     signed = [one["id"] for one in document["providers"] if one["type"] == "rfc2136"]
     if signed:
         settings["records"][EASTWEST] = [EASTWEST_ADDRESS]
     settings["credentials"] = {one: ["tsig-secret"] for one in signed}
-    settings |= {f"{one}.tsig-secret": TSIG for one in signed}
-    project = Project.make(directory / "project", names.sandbox, names.centre.tools, program, limit)
-    stack = project.stack("names", settings)
-    stack.up()
-    return stack
+    return settings | {f"{one}.tsig-secret": TSIG for one in signed}
 
 
 def address_of(api: Api, name: str) -> str:

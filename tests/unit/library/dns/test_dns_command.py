@@ -19,6 +19,9 @@ def validate(path: Path) -> tuple[int, list[str]]:
     return done.exit_code, done.output.replace(f"{path}: ", "").replace(str(path), "FILE").splitlines()
 
 
+USABLE = "valid, as kind dns; it names no kubeconfig. No cluster was contacted. It can be used"
+
+
 def written(directory: Path, content: dict[str, Any]) -> Path:
     path = directory / "dns.yaml"
     path.write_text(yaml.safe_dump(content))
@@ -28,7 +31,11 @@ def written(directory: Path, content: dict[str, Any]) -> Path:
 def test_the_example_can_be_used() -> None:
     assert validate(EXAMPLE) == (
         0,
-        ["data-plane by office in data-plane.shop.example.com", "control-plane by office in mesh.shop.example.com"],
+        [
+            "data-plane by office in data-plane.shop.example.com",
+            "control-plane by office in mesh.shop.example.com",
+            USABLE,
+        ],
     )
 
 
@@ -39,6 +46,7 @@ def test_it_says_who_publishes_where(tmp_path: Path) -> None:
     assert sorted(lines) == [
         "north by inner in north.example.com",
         "south by inner in south.example.com",
+        USABLE,
         "warning: providers[1].selector: matches no edge, so outer publishes nothing. Correct it, or give an edge its "
         "labels.",
     ]
@@ -49,6 +57,6 @@ def test_two_edges_of_one_zone_are_refused(tmp_path: Path) -> None:
     assert code == 1
     assert lines == [
         "the DNS bridge's document cannot be used, providers[0].zones[0]: example.com would be written by the edges "
-        "north and south, so its names had no one owner. Select one edge, give each a zone of its own "
+        "north and south, so its names have no single owner. Select one edge, give each a zone of its own "
         "({edge}.<domain>), or set shared: true."
     ]

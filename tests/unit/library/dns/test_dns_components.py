@@ -12,7 +12,7 @@ import pytest
 from pulumi_hosted_mesh.dns.plan import pairs, warnings
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.dns import DnsBridge
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 
 from tests.support.authorities import Authority, pem
 from tests.unit.library.dns.documents import RFC2136, document, provider
@@ -37,7 +37,7 @@ def kubeconfig(name: str, authority: Authority) -> str:
 
 
 def registered(given: dict[str, Any] | None = None, **fields: Any) -> list[Registered]:
-    bridge = read(DnsBridge, given or document(provider(), provider(RFC2136)))
+    bridge = read_document(DnsBridge, given or document(provider(), provider(RFC2136)))
     authorities = {name: Authority(name) for name in ("north", "south", "centre")}
 
     def program() -> None:
@@ -109,7 +109,7 @@ def test_several_pods_stand_by_and_renew_leases() -> None:
     assert "resourceNames" not in rule
     (binding,) = (one for one in found if one.type.endswith(":RoleBinding") and "control-plane" in one.provider)
     assert [one["name"] for one in binding.inputs["subjects"]] == ["system:serviceaccounts:hosted-mesh-dns"]
-    for name, one in of["Deployment"].items():
+    for one in of["Deployment"].values():
         assert one.inputs["spec"]["replicas"] == 2
         # The account's token is for our own program: no external-dns gets it.
         with_token = [
@@ -117,7 +117,7 @@ def test_several_pods_stand_by_and_renew_leases() -> None:
             for each in pod(one)["containers"]
             if "account" in {m["name"] for m in each.get("volumeMounts", [])}
         ]
-        assert with_token == ["edge-writer" if "reader" in name else "gate"]
+        assert with_token == ["sidecar"]
     alone = registered(document(provider(), provider(RFC2136), replicas=1))
     assert not [one for one in alone if one.type.endswith(":PodDisruptionBudget")]
 
@@ -131,11 +131,23 @@ def test_the_edges_kubeconfig_is_our_own_programs_alone() -> None:
             )
             containers = {each["name"]: each for each in (*pod(one)["initContainers"], *pod(one)["containers"])}
             mounts = {name: {m["name"] for m in each.get("volumeMounts", [])} for name, each in containers.items()}
-            program = "edge-writer" if "reader" in one.inputs["metadata"]["name"] else "gate"
-            assert [name for name, found in mounts.items() if secret in found] == [program]
-            assert [name for name, found in mounts.items() if "pipe" in found] == ["pipe", "external-dns", program]
+            assert [name for name, found in mounts.items() if secret in found] == ["sidecar"]
+            assert [name for name, found in mounts.items() if "pipe" in found] == ["pipe", "external-dns", "sidecar"]
             (path,) = (each for each in containers["external-dns"]["args"] if each.startswith("--kubeconfig="))
-            assert containers["pipe"]["command"][-1] == path.partition("=")[2]
+            assert containers["pipe"]["args"][-1] == path.partition("=")[2]
+
+
+def test_an_image_of_ones_own_replaces_the_config_map() -> None:
+    image = "registry.example.com/dns-sidecar:1"
+    found = registered(document(provider(), provider(RFC2136), images={"sidecar": image}))
+    assert not [one for one in found if one.inputs.get("metadata", {}).get("name") == "dns-sidecar"]
+    for one in found:
+        if one.type.endswith(":Deployment"):
+            containers = {each["name"]: each for each in (*pod(one)["initContainers"], *pod(one)["containers"])}
+            assert {containers[name]["image"] for name in ("pipe", "sidecar")} == {image}
+            mounted = {mount["name"] for each in containers.values() for mount in each.get("volumeMounts", [])}
+            assert mounted == {volume["name"] for volume in pod(one)["volumes"]}
+            assert "source" not in mounted
 
 
 def test_the_credential_is_the_providers_containers_alone() -> None:
@@ -186,7 +198,7 @@ def test_nothing_runs_on_an_edge() -> None:
         ({"credentials": {"inner": {"password": "x"}}}, "credentials.outer: is required"),
         (
             {"credentials": {"inner": {"password": "x"}, "outer": {"tsig-secret": "x"}, "third": {}}},
-            "credentials.third: is of no provider",
+            "credentials.third: belongs to no provider",
         ),
     ],
 )
@@ -234,7 +246,7 @@ def test_the_targets_of_a_record_may_be_an_output_as_a_whole() -> None:
 
 def test_a_bridge_needs_no_edge_for_the_programs_own_records() -> None:
     given = {"providers": [provider(zones=[], controlPlaneZones=["mesh.example.com"])]}
-    bridge = read(DnsBridge, given)
+    bridge = read_document(DnsBridge, given)
     assert (pairs(bridge), warnings(bridge)) == ([], [])
     found = registered(
         given, records={"a.mesh.example.com": ["192.0.2.7"]}, credentials={"inner": {"username": "bridge"}}
@@ -269,14 +281,14 @@ def test_one_of_several_publishers_keeps_the_conditions_of_own_records() -> None
     providers = provider(**zone), provider(RFC2136, **zone)
     found = registered(document(*providers, nameservers=["192.0.2.53"]), records={"a.mesh.example.com": ["192.0.2.7"]})
     gates = {
-        one.inputs["metadata"]["name"]: next(each for each in pod(one)["containers"] if each["name"] == "gate")
+        one.inputs["metadata"]["name"]: next(each for each in pod(one)["containers"] if each["name"] == "sidecar")
         for one in found
         if one.type.endswith(":Deployment") and "publisher" in one.inputs["metadata"]["name"]
     }
-    keeping = [name for name, gate in gates.items() if any("--conditions" in one for one in gate["command"])]
+    keeping = [name for name, gate in gates.items() if any("--conditions" in one for one in gate["args"])]
     assert keeping == ["dns-publisher-control-plane-inner"]
     gate = gates[keeping[0]]
-    (path,) = (one.partition("=")[2] for one in gate["command"] if one.startswith("--conditions"))
+    (path,) = (one.partition("=")[2] for one in gate["args"] if one.startswith("--conditions"))
     (folder,) = (one["mountPath"] for one in gate["volumeMounts"] if one["name"] == "config")
     # All providers' refusals and zones are known there, not its own alone.
     told = [
@@ -321,7 +333,7 @@ def test_without_a_zone_of_its_own_the_control_plane_gets_no_kind_and_no_account
         ({"istiod.north.example.com": ["192.0.2.1"]}, "lies in none of the control plane's zones .mesh.example.com."),
         ({"mesh.example.com.evil.org": ["192.0.2.1"]}, "lies in none of the control plane's zones"),
         ({"*.mesh.example.com": ["192.0.2.1"]}, r"records\.\*\.mesh\.example\.com: must be a DNS name"),
-        ({"istiod.mesh.example.com": []}, "needs a list of one address or more"),
+        ({"istiod.mesh.example.com": []}, "must be a list of one address or more"),
         ({"istiod.mesh.example.com": "192.0.2.1"}, "must be a list"),
         ({"istiod.mesh.example.com": [""]}, "neither an address nor a host name"),
         ({"istiod.mesh.example.com": ["192.0.2.256"]}, "neither an address nor a host name"),

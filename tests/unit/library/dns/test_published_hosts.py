@@ -11,12 +11,11 @@ from typing import Any
 import pulumi
 import pytest
 from pulumi_hosted_mesh.clusters.kubeconfig import for_account
-from pulumi_hosted_mesh.dns.known import Known, of_control_plane, of_gateway, own_records
-from pulumi_hosted_mesh.dns.plan import own_pairs
+from pulumi_hosted_mesh.dns.published_hosts import PublishedHost, control_plane_hosts, gateway_host, published_records
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.federation import Federation
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 
 from stacks import configuration, dns
 from tests.unit.library.dns.documents import document, provider
@@ -32,28 +31,28 @@ def federation(address: str = GATEWAY, **fields: Any) -> Federation:
         {"mesh": "east", "gateway": {"address": address, **fields}},
         {"mesh": "west", "gateway": {"address": "eastwest.west.mesh.example.com"}},
     ]
-    return read(Federation, {"name": "shops", "domain": "shops.example.com", "peers": peers})
+    return read_document(Federation, {"name": "shops", "domain": "shops.example.com", "peers": peers})
 
 
-def published(*known: Known) -> dict[str, list[str]]:
-    bridge = read(DnsBridge, document(provider(controlPlaneZones=["mesh.example.com"])))
-    return own_records(known, own_pairs(bridge))
+def published(*known: PublishedHost) -> dict[str, list[str]]:
+    bridge = read_document(DnsBridge, document(provider(controlPlaneZones=["mesh.example.com"])))
+    return published_records(known, bridge)
 
 
 def test_istiods_hosts_lead_to_their_load_balancers() -> None:
     addresses = {ISTIOD: ["192.0.2.7", "2001:db8::7"], "hooks.east.mesh.example.com": ["lb.example.net"]}
-    assert published(*of_control_plane("east", EAST, addresses)) == {
+    assert published(*control_plane_hosts("east", EAST, addresses)) == {
         ISTIOD: ["192.0.2.7", "2001:db8::7"],
         "hooks.east.mesh.example.com": ["lb.example.net"],
     }
     # With `exposure: external` somebody else leads the host to istiod, and publishes it.
-    assert of_control_plane("east", EAST, {}) == []
+    assert control_plane_hosts("east", EAST, {}) == []
 
 
 @pytest.mark.parametrize(("fields", "name"), [({}, "mesh-east/eastwest"), ({"namespace": "ew"}, "ew/eastwest")])
 def test_a_gateways_host_is_the_federations_and_its_address_the_data_planes(fields: Any, name: str) -> None:
     others = {"mesh-east/ingress": ["192.0.2.1"], "other/eastwest": ["192.0.2.2"]}
-    known = of_gateway(federation(**fields), "east", EAST, {name: ["192.0.2.9"], **others})
+    known = gateway_host(federation(**fields), "east", EAST, {name: ["192.0.2.9"], **others})
     assert published(known) == {GATEWAY: ["192.0.2.9"]}
 
 
@@ -75,12 +74,12 @@ def test_a_gateway_that_cannot_be_published_is_named(
     mesh: str, endpoints: dict[str, Any], addresses: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        of_gateway(federation(), mesh, endpoints, addresses)
+        gateway_host(federation(), mesh, endpoints, addresses)
 
 
 def test_a_gateway_that_has_no_name_is_said_to_have_none() -> None:
     with pytest.raises(InvalidInputError, match=r"in federation shops its gateway\.address is an IP address"):
-        of_gateway(federation("192.0.2.9"), "east", EAST, {"mesh-east/eastwest": ["192.0.2.9"]})
+        gateway_host(federation("192.0.2.9"), "east", EAST, {"mesh-east/eastwest": ["192.0.2.9"]})
 
 
 @pytest.mark.parametrize(
@@ -92,25 +91,25 @@ def test_a_gateway_that_has_no_name_is_said_to_have_none() -> None:
 )
 def test_a_control_plane_that_cannot_be_published_is_named(mesh: str, addresses: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        of_control_plane(mesh, EAST, addresses)
+        control_plane_hosts(mesh, EAST, addresses)
 
 
 def test_what_cannot_be_published_is_said_with_the_field_that_it_comes_from() -> None:
     with pytest.raises(InvalidInputError) as caught:
         published(
-            Known("istiod.east.example.org", ("192.0.2.7",), "references.controlPlanes.east"),
-            Known("a.mesh.example.com", ("192.0.2.256",), "records.a.mesh.example.com"),
-            Known("b.mesh.example.com", ("192.0.2.1",), "records.b.mesh.example.com"),
-            Known("b.mesh.example.com", ("192.0.2.1",), "references.dataPlanes.east"),
+            PublishedHost("istiod.east.example.org", ("192.0.2.7",), "references.controlPlanes.east"),
+            PublishedHost("a.mesh.example.com", ("192.0.2.256",), "records.a.mesh.example.com"),
+            PublishedHost("b.mesh.example.com", ("192.0.2.1",), "records.b.mesh.example.com"),
+            PublishedHost("b.mesh.example.com", ("192.0.2.1",), "references.dataPlanes.east"),
         )
     assert str(caught.value).splitlines() == [
         "the stack's configuration cannot be used:",
         "  references.dataPlanes.east: has b.mesh.example.com, which records.b.mesh.example.com has too. "
-        "Leave it out of one of them, or give one another name.",
+        "Remove one of them, or rename one.",
         "  references.controlPlanes.east: has istiod.east.example.org, which lies in none of the control plane's zones "
         "(mesh.example.com). Add its domain to a provider's controlPlaneZones, or correct the host.",
         "  records.a.mesh.example.com: has the target '192.0.2.256', which is neither an address nor a host name. "
-        "Give the address that its Service got.",
+        "Set the address of its Service.",
     ]
 
 
@@ -134,6 +133,10 @@ class Outputs:
     """Another stack, as a reference to it answers."""
 
     values: dict[str, Any]
+
+    @property
+    def outputs(self) -> pulumi.Output[dict[str, Any]]:
+        return pulumi.Output.from_input(self.values)
 
     async def get_output_details(self, name: str) -> pulumi.StackReferenceOutputDetails:
         return pulumi.StackReferenceOutputDetails(value=self.values.get(name))
