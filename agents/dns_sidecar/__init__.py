@@ -1,7 +1,6 @@
-"""Programs beside external-dns on the control plane: a writer of DNSEndpoints for each edge, a gate for each publisher.
+"""The sidecar of the DNS bridge's external-dns containers, on the control plane.
 
-`python3 -m edge_writer` runs beside an external-dns that reads an edge, and makes DNSEndpoints there of what it finds;
-`python3 -m edge_writer.gate` lets one of several replicas publish. They are of the standard library alone, put into
-their containers by a ConfigMap, so nobody has to build an image. They import nothing of the library, and the library
-nothing of them.
+`python3 -m dns_sidecar reader` runs beside the external-dns that reads an edge. It stores names as DNSEndpoints there.
+`python3 -m dns_sidecar publisher` runs beside the external-dns that writes to a DNS provider. It lets one of several
+replicas publish. The program uses the standard library only, so a ConfigMap can deliver its source.
 """

@@ -1,4 +1,4 @@
-"""DNSEndpoints of one edge or of the Pod's namespace, and Leases of that namespace, over plain HTTPS."""
+"""Clients of Kubernetes API servers: DNSEndpoints of an edge or of the Pod's namespace, and its Leases."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ from urllib.parse import urlencode, urlsplit
 GROUP = "/apis/externaldns.k8s.io/v1alpha1"
 LEASES = "/apis/coordination.k8s.io/v1"
 TIMEOUT_SECONDS = 20.0
-# A Lease that is not renewed in time is lost, so waiting long for an answer is of no use.
-OWN_TIMEOUT_SECONDS = 5.0
-# An API server sends a bookmark about every minute; a watch that is silent for longer has lost its connection.
-QUIET_SECONDS = 180.0
+# Short: a Lease without a renewal in time is lost.
+LEASE_TIMEOUT_SECONDS = 5.0
+# An API server sends a bookmark about each minute. A longer silence means a lost connection.
+SILENCE_SECONDS = 180.0
 WATCH_SECONDS = 3600
-# Of a connection that is read as long as it lasts: whether the other end is still there is asked as client-go asks.
-ALIVE = {socket.TCP_KEEPIDLE: 30, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
-# Shorter than what servers and what is between keep a connection without requests.
+# TCP keep-alive of watches, with the values of client-go.
+KEEP_ALIVE = {socket.TCP_KEEPIDLE: 30, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
+# Shorter than the idle limits of servers and load balancers.
 IDLE_SECONDS = 20.0
-PAGE = 500
+PAGE_SIZE = 500
 Object = dict[str, Any]
 
 
 class ApiError(OSError):
-    """The API server answered with an error. status: HTTP's."""
+    """An error response of the API server. status: of HTTP."""
 
     def __init__(self, status: int, method: str, path: str) -> None:
-        super().__init__(f"{method} {path.partition('?')[0]}: the API server answered {status}")
+        super().__init__(f"{method} {path.partition('?')[0]}: the API server responded {status}")
         self.status = status
 
 
 class Api:
-    """An API server. Who one is, is read anew for each request: a rotated token is used at once."""
+    """An API server. Each request reads the credential again, so a rotated token takes effect at once."""
 
     timeout = TIMEOUT_SECONDS
 
     def __init__(self) -> None:
         self._threads = threading.local()
-        self._read, self._changing = set[socket.socket](), threading.Lock()
+        self._streams, self._lock = set[socket.socket](), threading.Lock()
 
     def call(self, method: str, path: str, body: Object | None = None) -> Any:
-        """What it answers. Raises OSError: ApiError if it answered with an error.
+        """The parsed response. Raises ApiError for an error response, another OSError without a response.
 
-        Each thread keeps its connection: with a new one for each of many objects, most of the time would be TLS'.
+        Each thread keeps its connection: TLS handshakes would take most of the time of many small requests.
         """
         connection, used = getattr(self._threads, "kept", (None, 0.0))
         if connection is None or time.monotonic() - used > IDLE_SECONDS:
@@ -61,50 +61,50 @@ class Api:
         try:
             text = None if body is None else json.dumps(body)
             connection.request(method, path, text, self._headers() | {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            content = answer.read()
-            if answer.status < http.client.MULTIPLE_CHOICES:
+            response = connection.getresponse()
+            content = response.read()
+            if response.status < http.client.MULTIPLE_CHOICES:
                 found = json.loads(content)
         except (OSError, http.client.HTTPException, ValueError) as error:
             connection.close()
             raise OSError(f"{method} {path.partition('?')[0]}: {type(error).__name__}") from None
         self._threads.kept = connection, time.monotonic()
-        if answer.status >= http.client.MULTIPLE_CHOICES:
-            raise ApiError(answer.status, method, path)
+        if response.status >= http.client.MULTIPLE_CHOICES:
+            raise ApiError(response.status, method, path)
         return found
 
     def open(
-        self, path: str, headers: Mapping[str, str], timeout: float = QUIET_SECONDS
+        self, path: str, headers: Mapping[str, str], timeout: float = SILENCE_SECONDS
     ) -> tuple[http.client.HTTPResponse, Callable[[], None]]:
-        """An answer of any status that is read as it comes, and what ends it. Raises OSError."""
+        """A streamed response of any status, and the function that closes it. Raises OSError."""
         connection = self._connection(timeout)
         try:
             connection.connect()
             used = connection.sock
             used.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            for option, value in ALIVE.items():
+            for option, value in KEEP_ALIVE.items():
                 used.setsockopt(socket.IPPROTO_TCP, option, value)
             connection.request("GET", path, headers={**headers, **self._headers()})
-            answer = connection.getresponse()
+            response = connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise OSError(f"GET {path.partition('?')[0]}: {type(error).__name__}") from None
 
         def close() -> None:
-            with self._changing:
-                self._read.discard(used)
-            answer.close()
+            with self._lock:
+                self._streams.discard(used)
+            response.close()
             used.close()
 
-        with self._changing:
-            self._read.add(used)
-        return answer, close
+        with self._lock:
+            self._streams.add(used)
+        return response, close
 
     def cut(self) -> None:
-        """Ends all answers that are being read."""
-        with self._changing:
-            for one in self._read:
-                with suppress(OSError):  # it ended by itself
+        """Ends all open streams."""
+        with self._lock:
+            for one in self._streams:
+                with suppress(OSError):  # already closed
                     one.shutdown(socket.SHUT_RDWR)
 
     def _connection(self, timeout: float) -> http.client.HTTPSConnection:
@@ -115,14 +115,14 @@ class Api:
 
 
 class InClusterApi(Api):
-    """That of the cluster that this Pod runs in. account: where the ServiceAccount's token is mounted."""
+    """The API server of the Pod's cluster. account: folder of the ServiceAccount's token."""
 
     def __init__(self, account: Path) -> None:
         super().__init__()
         self._account = account
 
     def namespace(self) -> str:
-        """The Pod's."""
+        """The Pod's namespace."""
         return (self._account / "namespace").read_text(encoding="utf-8")
 
     def _connection(self, timeout: float) -> http.client.HTTPSConnection:
@@ -135,54 +135,60 @@ class InClusterApi(Api):
         return {"Authorization": f"Bearer {token}"}
 
 
-class OwnApi(InClusterApi):
-    """Its Leases."""
+class LeaseApi(InClusterApi):
+    """Leases in the Pod's namespace."""
 
-    timeout = OWN_TIMEOUT_SECONDS
+    timeout = LEASE_TIMEOUT_SECONDS
 
     def lease(self, name: str) -> Object:
         found: Object = self.call("GET", self._path(name))
         return found
 
     def replace_lease(self, lease: Object) -> None:
-        """Raises ApiError if somebody else changed it since it was read."""
+        """Raises ApiError if another client changed the Lease after it was read."""
         self.call("PUT", self._path(lease["metadata"]["name"]), lease)
+
+    def labelled(self, label: str, value: str) -> list[Object]:
+        """The Leases of all namespaces with a label."""
+        query = urlencode({"labelSelector": f"{label}={value}"})
+        found: list[Object] = self.call("GET", f"{LEASES}/leases?{query}")["items"]
+        return found
 
     def _path(self, lease: str) -> str:
         return f"{LEASES}/namespaces/{self.namespace()}/leases/{lease}"
 
 
 class EndpointsApi(Api):
-    """Its DNSEndpoints, as far as the account may see them."""
+    """DNSEndpoints of an API server."""
 
-    def _within(self) -> str:
-        """The one namespace whose DNSEndpoints there are; empty for all."""
+    def _namespace_limit(self) -> str:
+        """The only accessible namespace; empty for all."""
         return ""
 
     def list(self, namespace: str = "", **selectors: str) -> tuple[list[Object], str]:
-        """DNSEndpoints and the version of the list, page by page. Raises OSError: never half of a list.
+        """All DNSEndpoints, read page by page, and the list's version. Raises OSError if any page fails.
 
         selectors: `labelSelector`, `fieldSelector`.
         """
         found: list[Object] = []
-        query = {"limit": str(PAGE), **selectors}
+        query = {"limit": str(PAGE_SIZE), **selectors}
         while True:
-            page = self.call("GET", f"{path_of(namespace or self._within())}?{urlencode(query)}")
+            page = self.call("GET", f"{path_of(namespace or self._namespace_limit())}?{urlencode(query)}")
             found += page["items"]
             if not (more := page["metadata"].get("continue")):
                 return found, page["metadata"]["resourceVersion"]
             query["continue"] = more
 
     def watch(self, version: str, seconds: int, namespace: str = "", **selectors: str) -> Iterator[Object]:
-        """Events of DNSEndpoints after a version, bookmarks among them, until the time is over. Raises OSError."""
+        """Events of DNSEndpoints after a version, with bookmarks, for so many seconds. Raises OSError."""
         query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": str(seconds), **selectors}
         query["allowWatchBookmarks"] = "true"
-        path = f"{path_of(namespace or self._within())}?{urlencode(query)}"
-        answer, close = self.open(path, {}, min(seconds + TIMEOUT_SECONDS, QUIET_SECONDS))
+        path = f"{path_of(namespace or self._namespace_limit())}?{urlencode(query)}"
+        response, close = self.open(path, {}, min(seconds + TIMEOUT_SECONDS, SILENCE_SECONDS))
         try:
-            if answer.status != http.client.OK:
-                raise ApiError(answer.status, "GET", path)
-            while line := answer.readline():
+            if response.status != http.client.OK:
+                raise ApiError(response.status, "GET", path)
+            while line := response.readline():
                 yield json.loads(line)
         except (http.client.HTTPException, ValueError) as error:
             raise OSError(f"a watch ended: {type(error).__name__}") from None
@@ -190,20 +196,22 @@ class EndpointsApi(Api):
             close()
 
     def create(self, item: Object) -> Object:
-        """What it became, as `replace`."""
-        made: Object = self.call("POST", path_of(item["metadata"]["namespace"]), item)
-        return made
+        """The object as stored."""
+        stored: Object = self.call("POST", path_of(item["metadata"]["namespace"]), item)
+        return stored
 
     def replace(self, item: Object) -> Object:
-        made: Object = self.call("PUT", path_to(item), item)
-        return made
+        """The object as stored."""
+        stored: Object = self.call("PUT", path_to(item), item)
+        return stored
 
     def replace_status(self, item: Object) -> Object:
-        made: Object = self.call("PUT", f"{path_to(item)}/status", item)
-        return made
+        """The object as stored."""
+        stored: Object = self.call("PUT", f"{path_to(item)}/status", item)
+        return stored
 
     def delete(self, item: Object) -> None:
-        """Deletes just this version of an object; that it is gone already is fine."""
+        """Deletes this version of an object. A missing object is no error."""
         conditions = {key: item["metadata"][key] for key in ("uid", "resourceVersion")}
         try:
             self.call(
@@ -215,14 +223,14 @@ class EndpointsApi(Api):
 
 
 class OwnEndpointsApi(InClusterApi, EndpointsApi):
-    """Those of the Pod's namespace, which the program wrote."""
+    """DNSEndpoints in the Pod's namespace, which the Pulumi program created."""
 
-    def _within(self) -> str:
+    def _namespace_limit(self) -> str:
         return self.namespace()
 
 
 class EdgeApi(EndpointsApi):
-    """Those of the cluster of a kubeconfig with a token."""
+    """DNSEndpoints of an edge. kubeconfig: a JSON file with a token."""
 
     def __init__(self, kubeconfig: Path) -> None:
         super().__init__()
@@ -242,7 +250,7 @@ class EdgeApi(EndpointsApi):
 
 
 def path_of(namespace: str) -> str:
-    """Of the DNSEndpoints of a namespace, or of all."""
+    """Path of a namespace's DNSEndpoints, or of all."""
     return f"{GROUP}/namespaces/{namespace}/dnsendpoints" if namespace else f"{GROUP}/dnsendpoints"
 
 

@@ -1,7 +1,7 @@
-"""What the status of a DNSEndpoint says: accepted or not, published or not, and why. Pure functions.
+"""The conditions of a DNSEndpoint: accepted or not, published or not, and the reason. Pure functions.
 
-The words are those that external-dns itself is moving to. They inform; what is published is decided by the filters of
-the external-dns beside each provider, which no edge can change.
+Types and reasons follow external-dns' proposal. Conditions inform only. The filters of the external-dns container with
+the provider's credential decide which records are published, and no edge can change them.
 """
 
 from __future__ import annotations
@@ -13,20 +13,24 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from .passed import not_passed
+from .permitted_fields import CLOUDFLARE_PROXIED, removed_fields
+from .records import OWNER, OWNER_LABEL
 
 Object = dict[str, Any]
 LABEL = re.compile(r"[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?", re.IGNORECASE)
-LONGEST_TTL = 604800
-SHOWN = 10
+MX_TARGET = re.compile(r"\s*\d{1,5}\s+\S+\s*")
+MAX_TTL = 604800
+MAX_LISTED = 10
+ANNOTATION = "external-dns.alpha.kubernetes.io/webhook-"
 ADDRESSES = {"A": 4, "AAAA": 6}
 
 
 @dataclass(frozen=True)
 class Zones:
-    """Where the edge may publish by one provider. provider: its id. lease: of the publisher.
+    """The zones of one provider in which an edge may publish. provider: its id. lease: name of the publisher's Lease.
 
-    types: of records that it publishes. labels: what an object needs for it to be published by this provider.
+    types: record types that the provider publishes. labels: required on an object that it publishes. proxied: whether
+    names resolve to addresses of the provider's proxies.
     """
 
     provider: str
@@ -35,6 +39,7 @@ class Zones:
     lease: str = ""
     types: list[str] = field(kw_only=True)
     labels: dict[str, str] = field(default_factory=dict)
+    proxied: bool = False
 
     def admits(self, name: str) -> bool:
         return _in(name, self.include) and not _in(name, self.exclude)
@@ -47,93 +52,97 @@ class Zones:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """accepted, ready: a condition's status, reason and message each."""
+class Conditions:
+    """accepted, ready: status, reason and message of the two conditions."""
 
     accepted: tuple[str, str, str]
     ready: tuple[str, str, str]
 
     @property
-    def settled(self) -> bool:
-        """Whether nothing is waited for."""
+    def is_final(self) -> bool:
+        """Whether the conditions need no further check."""
         return self.ready[0] == "True" or self.accepted[0] == "False"
 
 
-def judge(
+def evaluate(
     item: Object,
     zones: Iterable[Zones],
     resolve: Callable[[str], set[str]],
     refused: Mapping[str, str] = MappingProxyType({}),
-) -> Verdict:
-    """resolve: the addresses that a name has now; empty if it has none. refused: by provider, what it refuses now."""
+) -> Conditions:
+    """The conditions of an object. resolve: current addresses of a name. refused: each provider's present refusal."""
     endpoints = [one for one in item.get("spec", {}).get("endpoints") or [] if one]
-    if invalid := [f"{_name(one)}: {why}" for one in endpoints if (why := problem(one))]:
-        return _refused("Invalid", _some(invalid, "; "))
+    if invalid := [f"{_name(one)}: {why}" for one in endpoints if (why := invalid_reason(one))]:
+        return _rejected("Invalid", _listed(invalid, "; "))
     if filtered := _filtered(item, endpoints, list(zones)):
-        return _refused("Filtered", filtered)
+        return _rejected("Filtered", filtered)
     providers = [zone for zone in zones if zone.selects(item)]
     published = [one for one in endpoints if any(zone.publishes(one) for zone in providers)]
     by = sorted({zone.provider for one in published for zone in providers if zone.publishes(one)})
-    said = f"In zones of {', '.join(by)}" if by else "It has no records"
+    message = f"In zones of {', '.join(by)}" if by else "It has no records"
     if left_out := {f"{_name(one)} ({one.get('recordType')})" for one in endpoints if one not in published}:
-        said += f"; not published there: {_some(sorted(left_out))}"
-    if unsaid := {f"{_name(one)} ({', '.join(out)})" for one in published if (out := not_passed(one))}:
-        said += f"; not passed on: {_some(sorted(unsaid))}"
-    accepted = ("True", "Accepted", said)
-    missing = [_name(one) for one in published if not _answered(one, resolve)]
+        message += f"; not published there: {_listed(sorted(left_out))}"
+    if removed := {f"{_name(one)} ({', '.join(out)})" for one in published if (out := removed_fields(one))}:
+        message += f"; not passed on: {_listed(sorted(removed))}"
+    accepted = ("True", "Accepted", message)
+    by_proxies = any(zone.proxied for zone in providers)
+    missing = [_name(one) for one in published if not _is_resolved(one, resolve, by_proxies)]
     failing = {
         zone.provider: f"provider {zone.provider} refuses: {refused[zone.provider]}"
         for zone in providers
         if zone.provider in refused and any(map(zone.publishes, endpoints))
     }
     if missing and failing:
-        # External-dns says only in its log why, and that is the control plane's.
-        message = f"{_some(sorted(set(missing)))}: {'; '.join(failing.values())}. Its publisher's log says why"
-        return Verdict(accepted, ("False", "Failed", message))
+        failure = f"{_listed(sorted(set(missing)))}: {'; '.join(failing.values())}. See the publisher's log for more"
+        return Conditions(accepted, ("False", "Failed", failure))
     if missing:
-        return Verdict(accepted, ("False", "Pending", f"Not answered yet: {_some(sorted(set(missing)))}"))
-    return Verdict(accepted, ("True", "Programmed", f"Answered with these targets, by {', '.join(by)}"))
+        return Conditions(accepted, ("False", "Pending", f"Not answered yet: {_listed(sorted(set(missing)))}"))
+    return Conditions(accepted, ("True", "Programmed", f"Answered with these targets, by {', '.join(by)}"))
 
 
 def _filtered(item: Object, endpoints: list[Object], zones: list[Zones]) -> str:
-    """Why an object is published by no provider: one of its names, or each of its records; nothing if it is."""
+    """The reason why no provider publishes an object; empty if one does."""
     if outside := sorted({_name(one) for one in endpoints if not any(zone.admits(_name(one)) for zone in zones)}):
         domains = sorted({domain for zone in zones for domain in zone.include})
-        return f"{_some(outside)}: not within this cluster's zones ({', '.join(domains) or 'it has none'})"
+        return f"{_listed(outside)}: not within this cluster's zones ({', '.join(domains) or 'none'})"
     if not endpoints or any(zone.selects(item) and zone.publishes(one) for one in endpoints for zone in zones):
         return ""
     near = [zone for zone in zones if zone.admits(_name(endpoints[0]))]
     if selecting := [zone for zone in near if zone.selects(item)]:
         types = sorted({kind for zone in selecting for kind in zone.types})
-        rule = f"a record of type {endpoints[0].get('recordType')}; in its zone are published {', '.join(types)}"
+        rule = f"a record of type {endpoints[0].get('recordType')}; its zone publishes {', '.join(types)}"
     else:
         wanted = sorted({",".join(f"{key}={value}" for key, value in sorted(zone.labels.items())) for zone in near})
-        rule = f"its zone is published of objects with the labels {' or '.join(wanted)} alone"
+        rule = f"its zone requires the label {' or '.join(wanted)} on the object"
+        if (item["metadata"].get("labels") or {}).get(OWNER_LABEL) == OWNER:
+            rule += f"; annotate its source, as {ANNOTATION}KEY: VALUE"
     return f"{_name(endpoints[0])}: {rule}"
 
 
-def problem(endpoint: Object) -> str:
-    """Why a record cannot be published; nothing if it can."""
+def invalid_reason(endpoint: Object) -> str:
+    """The rule that a record breaks; empty if it is valid."""
     labels = _name(endpoint).removeprefix("*.").split(".")
     if len(_name(endpoint)) > 253 or len(labels) < 2 or not all(LABEL.fullmatch(label) for label in labels):
-        return "is no host name; `*` may only stand for its first label"
-    if not 0 <= int(endpoint.get("recordTTL") or 0) <= LONGEST_TTL:
-        return f"recordTTL must be 0 to {LONGEST_TTL} seconds"
+        return "is not a host name; `*` is allowed as its first label only"
+    if not 0 <= int(endpoint.get("recordTTL") or 0) <= MAX_TTL:
+        return f"recordTTL must be 0 to {MAX_TTL} seconds"
     targets = endpoint.get("targets") or []
     if not targets:
         return "has no targets"
     version = ADDRESSES.get(str(endpoint.get("recordType")))
     if version and not all(_is_address(str(target), version) for target in targets):
-        return f"a record of type {endpoint['recordType']} has IPv{version} addresses for targets"
+        return f"a record of type {endpoint['recordType']} requires IPv{version} addresses as targets"
+    if endpoint.get("recordType") == "MX" and not all(MX_TARGET.fullmatch(str(target)) for target in targets):
+        return "a record of type MX requires targets of a number and a host, such as `10 mail.example.com`"
     return ""
 
 
-def status(item: Object, verdict: Verdict, now: str) -> Object:
-    """The object's status with the verdict; the same as before where nothing changed. now: RFC 3339."""
+def status_with(item: Object, found: Conditions, now: str) -> Object:
+    """The object's status with its conditions; unchanged conditions keep their time. now: RFC 3339."""
     before = {one["type"]: one for one in item.get("status", {}).get("conditions") or []}
     generation = item["metadata"]["generation"]
     conditions = []
-    for kind, (is_true, reason, message) in (("Accepted", verdict.accepted), ("Ready", verdict.ready)):
+    for kind, (is_true, reason, message) in (("Accepted", found.accepted), ("Ready", found.ready)):
         old = before.get(kind, {})
         since = old["lastTransitionTime"] if old.get("status") == is_true else now
         conditions.append(
@@ -146,32 +155,44 @@ def status(item: Object, verdict: Verdict, now: str) -> Object:
                 "lastTransitionTime": since,
             }
         )
-    # With the generation observed, external-dns does not write the status, in which it knows no conditions.
+    # External-dns v0.21 overwrites the status, without conditions, of an object with an unobserved generation.
     return {"observedGeneration": generation, "conditions": conditions}
 
 
-def _some(words: list[str], between: str = ", ") -> str:
-    """The first ones, for people: an object may hold thousands of names."""
-    more = [f"and {len(words) - SHOWN} more"] if len(words) > SHOWN else []
-    return between.join([*words[:SHOWN], *more])
+def _listed(words: list[str], between: str = ", ") -> str:
+    """The first words, for people: an object can hold thousands of names."""
+    more = [f"and {len(words) - MAX_LISTED} more"] if len(words) > MAX_LISTED else []
+    return between.join([*words[:MAX_LISTED], *more])
 
 
-def _refused(reason: str, message: str) -> Verdict:
-    return Verdict(("False", reason, message), ("False", reason, "Not published"))
+def _rejected(reason: str, message: str) -> Conditions:
+    return Conditions(("False", reason, message), ("False", reason, "Not published"))
 
 
-def _answered(endpoint: Object, resolve: Callable[[str], set[str]]) -> bool:
+def _is_resolved(endpoint: Object, resolve: Callable[[str], set[str]], by_proxies: bool) -> bool:
+    """Whether a name resolves to the record's targets, and not to another record of this name.
+
+    An alias resolves to its target's name, or to an address of it, because a provider may resolve the target itself.
+    """
     kind, name = str(endpoint.get("recordType")), _name(endpoint).replace("*", "hosted-mesh-probe", 1)
+    if kind != "CNAME" and kind not in ADDRESSES:
+        return True  # other types are not resolved here
+    found = resolve(name)
+    if by_proxies or _is_proxied(endpoint):
+        return bool(found)
     if kind == "CNAME":
-        return bool(resolve(name))
-    if kind not in ADDRESSES:
-        return True  # nothing here asks for other types
-    wanted = {str(ipaddress.ip_address(target)) for target in endpoint["targets"]}
-    return wanted <= resolve(name)
+        targets = [str(target).removesuffix(".").lower() for target in endpoint["targets"]]
+        return any(target in found or found & resolve(target) for target in targets)
+    return {str(ipaddress.ip_address(target)) for target in endpoint["targets"]} <= found
+
+
+def _is_proxied(endpoint: Object) -> bool:
+    properties = endpoint.get("providerSpecific") or []
+    return any(one.get("name") == CLOUDFLARE_PROXIED and one.get("value") == "true" for one in properties)
 
 
 def _name(endpoint: Object) -> str:
-    return str(endpoint.get("dnsName", "")).removesuffix(".")
+    return str(endpoint.get("dnsName", "")).removesuffix(".").lower()
 
 
 def _in(name: str, domains: Iterable[str]) -> bool:

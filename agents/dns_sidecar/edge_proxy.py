@@ -1,42 +1,37 @@
-"""What external-dns takes for an edge's API server: a proxy on the loopback, which passes on what it reads.
+"""A read-only proxy on the loopback that external-dns uses as the edge's API server.
 
-External-dns gets no credential of the edge. It waits for its kubeconfig, a pipe, before it builds its sources; the
-kubeconfig is handed over when this replica holds the Lease, so who stands by does not watch the edge, and knows nothing
-that may be old. Who lost the Lease for good is cut off, and ends at its next question (`Gate`, `Webhook`); kubelet
-starts it anew, and it waits again.
+External-dns has no credential of the edge. A replica that lost the Lease for good is disconnected; its next webhook
+request gets `GONE`, external-dns exits, and kubelet restarts it.
 
-A watch lasts an hour here, for external-dns asks for five to ten minutes, which no flag of it changes. DNSEndpoints
-pass as if external-dns had noted which generation it saw: it would write that into each one, one after the other.
+The proxy extends watches to an hour: external-dns requests five to ten minutes, and has no flag for that. It sets the
+observed generation in DNSEndpoints: external-dns would otherwise write it into each object, one after the other.
 
-When the publisher's Lease is deleted, the edge is not asked any more, for it may be gone: there are no DNSEndpoints.
+While the publisher's Lease is being deleted, the edge may be gone. Then the proxy itself returns an empty list.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from .api import GROUP, WATCH_SECONDS, EdgeApi, Object, path_of
 from .lease import Lease
-from .pace import Clock
-from .passed import passed
+from .permitted_fields import permitted
+from .throttle import Clock
 
 GRACE_SECONDS = 60.0
-"""Without the Lease: an API server of the control plane that is away for a moment does not start all readers anew."""
-LOOK_SECONDS, LONGEST_PAUSE, HOLD_SECONDS = 1.0, 15.0, 60.0
-LARGEST_PART = 64 * 2**10  # bytes
+"""Without the Lease before the disconnection: a short outage of the control plane's API server restarts no reader."""
+CHECK_SECONDS, MAX_RETRY, WAIT_SECONDS = 1.0, 15.0, 60.0
+CHUNK_SIZE = 64 * 2**10  # bytes
 OK, UNAVAILABLE = 200, 503
-PASSED = ("Accept", "Accept-Encoding", "User-Agent")
-RETURNED = ("Content-Type", "Content-Encoding", "Retry-After")
+REQUEST_HEADERS = ("Accept", "Accept-Encoding", "User-Agent")
+RESPONSE_HEADERS = ("Content-Type", "Content-Encoding", "Retry-After")
 
 _VERSION = GROUP.removeprefix("/apis/")
 EMPTY: dict[str, Object] = {
@@ -57,7 +52,7 @@ EMPTY: dict[str, Object] = {
         "items": [],
     },
 }
-"""What an API server answers that has the kind, and no object of it, by path."""
+"""Responses of an API server with the kind DNSEndpoint and no object of it, by path."""
 END_OF_LIST: Object = {
     "apiVersion": _VERSION,
     "kind": "DNSEndpoint",
@@ -66,8 +61,8 @@ END_OF_LIST: Object = {
 
 
 @dataclass(frozen=True)
-class Answer:
-    """parts: of the body, as they come. Raises OSError where it was not whole. Whoever has one closes it."""
+class StreamedResponse:
+    """parts: of the body; raises OSError if the body is incomplete. close: the caller's duty."""
 
     status: int
     headers: Mapping[str, str]
@@ -76,86 +71,88 @@ class Answer:
 
 
 class EdgeProxy:
-    """lease: who holds it may read the edge."""
+    """lease: its holder may read the edge."""
 
     def __init__(self, api: EdgeApi, lease: Lease, clock: Clock = time) -> None:
         self._api, self._lease, self._clock = api, lease, clock
         self._held_at: float | None = None
-        self._pause = LOOK_SECONDS
-        self.passing = False
-        """Whether an external-dns reads the edge, whose memory has been kept true since it began."""
+        self._retry = CHECK_SECONDS
+        self.active = False
+        """Whether an external-dns reads the edge, without an interruption since its start."""
 
     def ready(self) -> bool:
-        """Waits for the Lease, and for the edge: external-dns ends when it cannot build its sources."""
-        if not self._lease.wait(HOLD_SECONDS):
+        """Waits for the Lease and the edge: external-dns exits if it cannot build its sources."""
+        if not self._lease.wait(WAIT_SECONDS):
             return False
-        if self._lease.is_ending:
+        if self._lease.is_terminating:
             return True
         try:
             _, close = self._api.open("/version", {})
         except OSError as error:
             print(f"proxy: {error}", flush=True)
-            self._clock.sleep(self._pause)
-            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+            self._clock.sleep(self._retry)
+            self._retry = min(2 * self._retry, MAX_RETRY)
             return False
         close()
-        self._pause = LOOK_SECONDS
+        self._retry = CHECK_SECONDS
         return self._lease.held()
 
-    def begin(self) -> None:
-        """An external-dns begins to read the edge."""
-        self._held_at, self.passing = self._clock.monotonic(), True
+    def activate(self) -> None:
+        """Lets an external-dns read the edge."""
+        self._held_at, self.active = self._clock.monotonic(), True
 
-    def end(self) -> None:
-        """Cuts off the one that reads, and what this program reads itself."""
-        self.passing = False
+    def deactivate(self) -> None:
+        """Ends all streams from the edge, this program's own included."""
+        self.active = False
         self._api.cut()
 
-    def mind(self) -> None:
-        """Cuts off who lost the Lease for good; never returns."""
+    def run(self) -> None:
+        """Checks the Lease each second; never returns."""
         while True:
-            self.look()
-            self._clock.sleep(LOOK_SECONDS)
+            self.check_lease()
+            self._clock.sleep(CHECK_SECONDS)
 
-    def look(self) -> None:
+    def check_lease(self) -> None:
+        """Disconnects external-dns if the Lease is lost for longer than the grace period."""
         if self._lease.held():
             self._held_at = self._clock.monotonic()
         elif self._held_at is not None and self._clock.monotonic() - self._held_at > GRACE_SECONDS:
-            print("proxy: stands by, and does not watch the edge any more", flush=True)
-            self.end()
+            print("proxy: another replica holds the Lease; this one stops reading the edge", flush=True)
+            self.deactivate()
             self._held_at = None
 
-    def ask(self, target: str, headers: Mapping[str, str]) -> Answer:
-        """What the edge answers to a GET. Raises OSError."""
-        self._require()
-        if self._lease.is_ending:
-            return Answer(OK, {"Content-Type": "application/json"}, self._of_an_empty_edge(target), lambda: None)
-        records = urlsplit(target).path.endswith("/dnsendpoints")
-        wanted = {name: headers[name] for name in PASSED if headers.get(name)}
-        if records:
-            wanted = {**wanted, "Accept": "application/json", "Accept-Encoding": "identity"}
-        answer, close = self._api.open(lasting(target), wanted)
-        if not self.passing:  # else `end` has ended it, or will
+    def get(self, target: str, headers: Mapping[str, str]) -> StreamedResponse:
+        """Forwards a GET to the edge. Raises OSError."""
+        self._require_active()
+        if self._lease.is_terminating:
+            body = self._empty_edge(target)
+            return StreamedResponse(OK, {"Content-Type": "application/json"}, body, lambda: None)
+        is_records = urlsplit(target).path.endswith("/dnsendpoints")
+        sent = {name: headers[name] for name in REQUEST_HEADERS if headers.get(name)}
+        if is_records:
+            sent = {**sent, "Accept": "application/json", "Accept-Encoding": "identity"}
+        response, close = self._api.open(with_long_timeout(target), sent)
+        if not self.active:  # `deactivate` may have missed this stream
             close()
-            self._require()
-        returned = {name: value for name in RETURNED if (value := answer.getheader(name))}
-        if not records or answer.status != OK:
-            parts = _as_it_is(answer)
+            self._require_active()
+        returned = {name: value for name in RESPONSE_HEADERS if (value := response.getheader(name))}
+        if not is_records or response.status != OK:
+            parts = _unchanged(response)
         elif is_watch(target):
-            parts = events_seen(iter(answer.readline, b""))
+            parts = acknowledged_events(iter(response.readline, b""))
         else:
-            parts = _list_seen(answer)
-        return Answer(answer.status, returned, _whole(parts), close)
+            parts = _acknowledged_list(response)
+        return StreamedResponse(response.status, returned, _complete(parts), close)
 
-    def _of_an_empty_edge(self, target: str) -> Iterator[bytes]:
+    def _empty_edge(self, target: str) -> Iterator[bytes]:
         if not is_watch(target):
             yield json.dumps(EMPTY.get(urlsplit(target).path) or EMPTY[path_of("")]).encode()
             return
         yield json.dumps({"type": "BOOKMARK", "object": END_OF_LIST}).encode() + b"\n"
-        self._clock.sleep(HOLD_SECONDS)
+        self._clock.sleep(WAIT_SECONDS)
 
-    def _require(self) -> None:
-        if not self.passing:
+    def _require_active(self) -> None:
+        if not self.active:
             raise OSError("this replica does not read the edge")
 
 
@@ -163,8 +160,8 @@ def is_watch(target: str) -> bool:
     return parse_qs(urlsplit(target).query).get("watch", [""])[0] in ("1", "true")
 
 
-def lasting(target: str) -> str:
-    """The same question; a watch as long as this program wants it."""
+def with_long_timeout(target: str) -> str:
+    """The request target; for a watch with the duration of this program's own watches."""
     if not is_watch(target):
         return target
     parts = urlsplit(target)
@@ -172,89 +169,46 @@ def lasting(target: str) -> str:
     return f"{parts.path}?{urlencode(query, doseq=True)}"
 
 
-def seen(item: Object) -> Object:
-    """A DNSEndpoint in which external-dns finds its own note. Fields' managers, most of a small one, are left out."""
+def acknowledged(item: Object) -> Object:
+    """A DNSEndpoint with its generation marked as observed, permitted fields, and without managedFields."""
     metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
     status = {**(item.get("status") or {}), "observedGeneration": metadata.get("generation")}
-    endpoints = [passed(one) for one in (item.get("spec") or {}).get("endpoints") or [] if one]
+    endpoints = [permitted(one) for one in (item.get("spec") or {}).get("endpoints") or [] if one]
     return {**item, "metadata": metadata, "spec": {"endpoints": endpoints}, "status": status}
 
 
-def events_seen(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Events of a watch of DNSEndpoints, line by line. Raises ValueError for half of a line."""
+def acknowledged_events(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Events of a watch of DNSEndpoints, one per line. Raises ValueError for an incomplete line."""
     for line in lines:
         event: dict[str, Any] = json.loads(line)
         if event["type"] in ("ADDED", "MODIFIED", "DELETED"):
-            event["object"] = seen(event["object"])
+            event["object"] = acknowledged(event["object"])
         yield json.dumps(event).encode() + b"\n"
 
 
-def _whole(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Raises OSError for what http.client and JSON say of half of an answer."""
+def _acknowledged_list(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    found = json.loads(response.read())
+    yield json.dumps({**found, "items": [acknowledged(one) for one in found["items"]]}).encode()
+
+
+def _complete(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """Converts the errors of an incomplete body to OSError."""
     try:
         yield from parts
     except (http.client.HTTPException, ValueError) as error:
-        raise OSError(f"an answer of the edge ended: {type(error).__name__}") from None
+        raise OSError(f"a response of the edge is incomplete: {type(error).__name__}") from None
 
 
-def _list_seen(answer: http.client.HTTPResponse) -> Iterator[bytes]:
-    found = json.loads(answer.read())
-    yield json.dumps({**found, "items": [seen(one) for one in found["items"]]}).encode()
-
-
-def _as_it_is(answer: http.client.HTTPResponse) -> Iterator[bytes]:
-    if not answer.chunked:
-        yield answer.read()
+def _unchanged(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    if not response.chunked:
+        yield response.read()
         return
-    while part := answer.read1(LARGEST_PART):
+    while part := response.read1(CHUNK_SIZE):
         yield part
 
 
-def kubeconfig(port: int) -> str:
-    """By which external-dns asks this program."""
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "edge", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
-            "users": [{"name": "edge", "user": {}}],
-            "contexts": [{"name": "edge", "context": {"cluster": "edge", "user": "edge"}}],
-            "current-context": "edge",
-        }
-    )
-
-
-def make_pipe(path: Path) -> None:
-    """That external-dns opens as its kubeconfig, unless it is there."""
-    if not path.exists():
-        os.mkfifo(path, 0o600)
-
-
-def hand_over(path: Path, text: str, ready: Callable[[], bool], begin: Callable[[], None]) -> None:
-    """Gives the text to one external-dns, once it asks and `ready`, which waits itself, says so."""
-    with path.open("wb", buffering=0) as pipe:  # waits until it is opened for reading
-        while not ready():
-            pass
-        # The next one opens another pipe: it would get what this one has not read, and this one what is written then.
-        fresh = path.with_suffix(".next")
-        make_pipe(fresh)
-        fresh.replace(path)
-        begin()
-        try:
-            pipe.write(text.encode())
-        except BrokenPipeError:
-            print("proxy: external-dns ended while it waited", flush=True)
-
-
-def hand_over_always(path: Path, port: int, proxy: EdgeProxy) -> None:
-    """Never returns."""
-    make_pipe(path)
-    while True:
-        hand_over(path, kubeconfig(port), proxy.ready, proxy.begin)
-
-
 def server(proxy: EdgeProxy, port: int) -> ThreadingHTTPServer:
-    """On the loopback, which the Pod's containers share."""
+    """The proxy's server on the loopback, which the Pod's containers share."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -262,7 +216,7 @@ def server(proxy: EdgeProxy, port: int) -> ThreadingHTTPServer:
 
         def do_GET(self) -> None:
             try:
-                answer = proxy.ask(self.path, dict(self.headers.items()))
+                response = proxy.get(self.path, dict(self.headers.items()))
             except OSError as error:
                 print(f"proxy: {urlsplit(self.path).path}: {error}", flush=True)
                 self.send_response(UNAVAILABLE)
@@ -270,29 +224,20 @@ def server(proxy: EdgeProxy, port: int) -> ThreadingHTTPServer:
                 self.end_headers()
                 return
             try:
-                self.send_response(answer.status)
-                for name, value in answer.headers.items():
+                self.send_response(response.status)
+                for name, value in response.headers.items():
                     self.send_header(name, value)
                 self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
-                for part in answer.parts:
+                for part in response.parts:
                     self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part) if part else b"")
                 self.wfile.write(b"0\r\n\r\n")
             except OSError:
-                self.close_connection = True  # without an end it is no whole answer
+                self.close_connection = True  # without the last chunk the client sees an incomplete response
             finally:
-                answer.close()
+                response.close()
 
         def log_message(self, template: str, *values: object) -> None:
-            """Not every request: external-dns logs what fails."""
+            """Logs no request: external-dns logs failures."""
 
     return ThreadingHTTPServer(("127.0.0.1", port), Handler)
-
-
-def main() -> None:
-    """`python3 -m edge_writer.proxy PIPE`, before any other container of the Pod."""
-    make_pipe(Path(sys.argv[1]))
-
-
-if __name__ == "__main__":
-    main()

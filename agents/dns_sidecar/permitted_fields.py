@@ -1,36 +1,72 @@
-"""What of a DNSEndpoint's records external-dns is told. Pure functions.
+"""The fields of a DNSEndpoint's record that reach external-dns. Pure functions.
 
-Zones are filtered by a record's name. Some providers take other names from the rest of it: external-dns' CoreDNS
-provider writes what `labels` say below the name (provider/coredns/coredns.go, createServicesForEndpoint), which may be
-a zone that is cut out of the edge's, and its Cloudflare provider makes custom host names of `providerSpecific`.
+Zone filters compare a record's name only. Some providers derive further names from other fields: external-dns' CoreDNS
+provider writes `labels` below the name (provider/coredns/coredns.go, createServicesForEndpoint), which can be a zone
+excluded from the edge's zones. Its Cloudflare provider creates custom host names from `providerSpecific`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from .records import LABEL_PROPERTY
+
 Endpoint = dict[str, Any]
 FIELDS = ("dnsName", "recordType", "recordTTL", "setIdentifier", "targets")
 CLOUDFLARE_PROXIED = "external-dns.alpha.kubernetes.io/cloudflare-proxied"
-NOTES = ("owner", "resource")
-"""Labels that external-dns itself notes in what the bridge makes: not passed either, and nobody misses them."""
+FROM_ANNOTATION = f"{LABEL_PROPERTY}aws-"
+"""Route 53's routing of a Gateway or Service: the annotation `external-dns.alpha.kubernetes.io/webhook-aws-weight`."""
+INTERNAL_LABELS = ("owner", "resource")
+"""Labels that external-dns sets in the bridge's own records. They are removed without a report."""
 
 
-def passed(endpoint: Endpoint) -> Endpoint:
-    """A record with what it may say. Fields are listed, so that one which external-dns learns later is not passed."""
-    properties = [one for one in endpoint.get("providerSpecific") or [] if _may_pass(one)]
-    told = {name: endpoint[name] for name in FIELDS if name in endpoint}
-    return {**told, "providerSpecific": properties} if properties else told
+def permitted(endpoint: Endpoint) -> Endpoint:
+    """The record with permitted fields only, and its name in lower case.
+
+    The list of fields excludes fields of later external-dns versions. external-dns compares names in lower case and
+    writes them as they are; CoreDNS finds no key in upper case.
+    """
+    properties = [_for_webhook(one) for one in endpoint.get("providerSpecific") or [] if _is_permitted(one)]
+    kept = {name: endpoint[name] for name in FIELDS if name in endpoint}
+    if isinstance(kept.get("dnsName"), str):
+        kept["dnsName"] = kept["dnsName"].lower()
+    return {**kept, "providerSpecific": properties} if properties else kept
 
 
-def not_passed(endpoint: Endpoint) -> list[str]:
-    """What a user wrote into a record and external-dns is not told."""
-    labels = ["labels"] if set(endpoint.get("labels") or {}) - {*NOTES} else []
+def removed_fields(endpoint: Endpoint) -> list[str]:
+    """The user's fields that `permitted` removes."""
+    labels = ["labels"] if set(endpoint.get("labels") or {}) - {*INTERNAL_LABELS} else []
     properties = endpoint.get("providerSpecific") or []
-    return labels + sorted({str(one.get("name", "")) for one in properties if not _may_pass(one)})
+    omitted = {str(one.get("name", "")) for one in properties if not _is_permitted(one)}
+    return labels + sorted(name for name in omitted if not name.startswith(LABEL_PROPERTY))
 
 
-def _may_pass(one: dict[str, str]) -> bool:
-    """Route 53's routing and Cloudflare's proxy change what is answered for a name, and for no other one."""
+def for_provider(endpoint: Endpoint) -> Endpoint:
+    """The record with the provider's own names of properties, without the prefix of `permitted`."""
+    properties = [
+        {**one, "name": _without_prefix(str(one.get("name", "")))} for one in endpoint.get("providerSpecific") or []
+    ]
+    return {**endpoint, "providerSpecific": properties} if properties else endpoint
+
+
+def _is_permitted(one: dict[str, str]) -> bool:
+    """Route 53's routing and Cloudflare's proxy change the answer for the record's own name only."""
     name = one.get("name", "")
-    return name in ("alias", CLOUDFLARE_PROXIED) or name.startswith("aws/")
+    return name in ("alias", CLOUDFLARE_PROXIED) or name.startswith(("aws/", FROM_ANNOTATION))
+
+
+def _for_webhook(one: dict[str, str]) -> dict[str, str]:
+    """A property with the prefix that external-dns requires.
+
+    With `--provider=webhook` it drops all properties with a slash and another prefix (endpoint.go,
+    RetainProviderProperties), so those of Route 53 and Cloudflare too.
+    """
+    name = one["name"]
+    if name.startswith(FROM_ANNOTATION):
+        name = f"aws/{name.removeprefix(FROM_ANNOTATION)}"
+    return {**one, "name": f"{LABEL_PROPERTY}{name}" if "/" in name else name}
+
+
+def _without_prefix(name: str) -> str:
+    rest = name.removeprefix(LABEL_PROPERTY)
+    return rest if _is_permitted({"name": rest}) else name

@@ -1,8 +1,7 @@
-"""Keeps the conditions of DNSEndpoints: a list, then a watch, then a list again when that breaks.
+"""Updates the conditions of DNSEndpoints, of an edge or of the Pod's namespace: a list, then a watch.
 
-Of all of an edge, or of those that the program itself wrote beside this Pod. What is not settled is looked at again,
-and the watch goes on meanwhile: a few names at once, in turn, and for half of the time at most, so that many thousand
-new ones do not keep the name server from what publishes them.
+Names without an answer are resolved again: a few at a time, in turn, and for at most half of the time. So thousands of
+new names leave the name server free for the provider's writes.
 """
 
 from __future__ import annotations
@@ -14,58 +13,58 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
-from .api import WATCH_SECONDS, ApiError, EndpointsApi, Object, OwnApi
-from .conditions import Zones, judge, status
-from .lease import NOTE_ANNOTATION, Lease
-from .pace import Clock
+from .api import WATCH_SECONDS, ApiError, EndpointsApi, LeaseApi, Object
+from .conditions import Zones, evaluate, status_with
+from .lease import REFUSAL_ANNOTATION, Lease
 from .resolver import Resolver
+from .throttle import Clock
 
-PENDING_SECONDS, LOOK_SECONDS = 5.0, 1.0
-"""Between two looks at all that is waited for, and of one look."""
-AT_ONCE = 8
-"""Names that are asked for, and objects that are written."""
-FIRST_PAUSE, LONGEST_PAUSE, HOLD_SECONDS = 1.0, 60.0, 60.0
+PENDING_SECONDS, ROUND_SECONDS = 5.0, 1.0
+"""Between two rounds over all pending objects; longest round."""
+CONCURRENCY = 8
+"""Objects that are resolved and written at a time."""
+FIRST_RETRY, MAX_RETRY, LEASE_WAIT_SECONDS = 1.0, 60.0, 60.0
 NOT_FOUND, CONFLICT = 404, 409
-REFUSED = (400, 403, 413, 422)
-"""Of one object: an admission policy of the edge refuses it, for one. The others go on."""
+REJECTED = (400, 403, 413, 422)
+"""Statuses that concern one object, for example of an admission policy. Other objects continue."""
 
 
-class Refusals:
-    """Which providers refuse, and what: their publishers write it into their Leases."""
+class ProviderRefusals:
+    """Present refusals of DNS providers, which publishers write into their Leases."""
 
-    def __init__(self, own: OwnApi, zones: list[Zones]) -> None:
-        self._own, self._zones = own, zones
+    def __init__(self, leases: LeaseApi, zones: list[Zones]) -> None:
+        self._leases, self._zones = leases, zones
 
-    def now(self) -> dict[str, str]:
-        """What is refused, by the provider's id; a Lease that cannot be read says nothing."""
+    def by_provider(self) -> dict[str, str]:
+        """Refusals by the provider's id. An unreadable Lease counts as none."""
         found = {}
         for zone in self._zones:
             try:
-                notes = self._own.lease(zone.lease)["metadata"].get("annotations") or {}
+                notes = self._leases.lease(zone.lease)["metadata"].get("annotations") or {}
             except OSError as error:
                 print(f"conditions: {error}", flush=True)
                 continue
-            if refused := notes.get(NOTE_ANNOTATION):
+            if refused := notes.get(REFUSAL_ANNOTATION):
                 found[zone.provider] = str(refused)
         return found
 
 
-class StatusKeeper:
-    """zones: of the edge, by provider. lease: who holds it writes. resolver: who knows what is answered."""
+class StatusUpdater:
+    """zones: of the edge, one per provider. lease: its holder writes."""
 
     def __init__(
         self,
         api: EndpointsApi,
         zones: list[Zones],
         lease: Lease,
-        refusals: Refusals,
+        refusals: ProviderRefusals,
         resolver: Resolver,
         clock: Clock = time,
     ) -> None:
         self._api, self._zones, self._lease, self._refusals = api, zones, lease, refusals
         self._resolver, self._clock = resolver, clock
-        self._workers = ThreadPoolExecutor(AT_ONCE)
-        # By uid. What was looked at first is first.
+        self._workers = ThreadPoolExecutor(CONCURRENCY)
+        # By uid, in the order of the last check.
         self._fresh, self._pending = dict[str, Object](), dict[str, Object]()
         self._echoes, self._gone = dict[str, str](), set[str]()
         self._due, self._lists = 0.0, 0
@@ -73,16 +72,16 @@ class StatusKeeper:
         self._changed = threading.Condition()
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], api: EndpointsApi, own: OwnApi, lease: Lease) -> StatusKeeper:
+    def from_config(cls, config: Mapping[str, Any], api: EndpointsApi, leases: LeaseApi, lease: Lease) -> StatusUpdater:
         """config: `zones` and `nameservers`."""
         zones = [Zones(**one) for one in config["zones"]]
-        return cls(api, zones, lease, Refusals(own, zones), Resolver(config["nameservers"]))
+        return cls(api, zones, lease, ProviderRefusals(leases, zones), Resolver(config["nameservers"]))
 
     def follow(self) -> None:
-        """Never returns. An edge out of reach is waited for, less often as time goes by."""
-        pause = FIRST_PAUSE
+        """Lists and watches objects; never returns. Retries an unreachable edge with a back-off."""
+        retry = FIRST_RETRY
         while True:
-            if not self._lease.wait(HOLD_SECONDS):
+            if not self._lease.wait(LEASE_WAIT_SECONDS):
                 continue
             try:
                 items, version = self._api.list()
@@ -90,16 +89,16 @@ class StatusKeeper:
                     self._fresh, self._pending = {item["metadata"]["uid"]: item for item in items}, {}
                     self._echoes, self._lists = {}, self._lists + 1
                     self._changed.notify_all()
-                pause = FIRST_PAUSE
+                retry = FIRST_RETRY
                 while version:
                     version = self._follow(version)
             except OSError as error:
-                print(f"conditions: {error}; again in {pause:g} s", flush=True)
-                self._clock.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+                print(f"conditions: {error}; retry in {retry:g} s", flush=True)
+                self._clock.sleep(retry)
+                retry = min(2 * retry, MAX_RETRY)
 
     def _follow(self, version: str) -> str:
-        """Notes what one watch tells; the version to go on from, "" to list anew, or to wait for the Lease."""
+        """One watch. Returns the version for the next one, or "" if a new list or the Lease is required."""
         for event in self._api.watch(version, WATCH_SECONDS):
             if event["type"] == "ERROR" or not self._lease.held():
                 return ""
@@ -109,7 +108,7 @@ class StatusKeeper:
         return version if self._lease.held() else ""
 
     def _take(self, item: Object, *, there: bool) -> None:
-        """Notes that an object is to be looked at, unless nothing happened but what was written here."""
+        """Schedules an object's check, unless the event is an echo of this program's own write."""
         uid = item["metadata"]["uid"]
         with self._changed:
             if not there:
@@ -122,16 +121,16 @@ class StatusKeeper:
                 self._fresh[uid] = item
                 self._changed.notify_all()
 
-    def look(self) -> None:
-        """Never returns."""
+    def run(self) -> None:
+        """Checks scheduled objects; never returns."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._fresh or self._pending)
-            if not self._lease.wait(HOLD_SECONDS):
+            if not self._lease.wait(LEASE_WAIT_SECONDS):
                 continue
             began = self._clock.monotonic()
             try:
-                self._look()
+                self._round()
             except OSError as error:
                 print(f"conditions: {error}", flush=True)
                 self._clock.sleep(PENDING_SECONDS)
@@ -139,51 +138,51 @@ class StatusKeeper:
             with self._changed:
                 self._changed.wait_for(lambda: self._fresh, max(self._due - self._clock.monotonic(), 0.0))
 
-    def _look(self) -> None:
-        """Judges what is new, and what is waited for when it is due, as much as there is time for. Raises OSError."""
+    def _round(self) -> None:
+        """Checks fresh objects, and pending ones when due, within the time limit. Raises OSError."""
         began = self._clock.monotonic()
         with self._changed:
-            waiting = [*self._fresh.items()]
+            scheduled = [*self._fresh.items()]
             whole = began >= self._due
-            waiting += self._pending.items() if whole else []
+            scheduled += self._pending.items() if whole else []
             self._gone, lists = set(), self._lists
-        self._refused = self._refusals.now() if waiting else {}
-        for first in range(0, len(waiting), AT_ONCE):
-            if self._clock.monotonic() - began > LOOK_SECONDS:
+        self._refused = self._refusals.by_provider() if scheduled else {}
+        for first in range(0, len(scheduled), CONCURRENCY):
+            if self._clock.monotonic() - began > ROUND_SECONDS:
                 return
-            batch = waiting[first : first + AT_ONCE]
-            for (uid, known), (settled, item) in zip(batch, self._judged(batch), strict=True):
+            batch = scheduled[first : first + CONCURRENCY]
+            for (uid, known), (is_final, item) in zip(batch, self._updated(batch), strict=True):
                 with self._changed:
                     if self._fresh.get(uid, known) is not known or self._lists != lists:
-                        continue  # it changed meanwhile, or may have
+                        continue  # changed since, or possibly changed
                     self._fresh.pop(uid, None)
                     self._pending.pop(uid, None)
-                    if not settled and uid not in self._gone:
+                    if not is_final and uid not in self._gone:
                         self._pending[uid] = item
         if whole:
             self._due = self._clock.monotonic() + PENDING_SECONDS
 
-    def _judged(self, batch: list[tuple[str, Object]]) -> Iterator[tuple[bool, Object]]:
-        return self._workers.map(self._keep, (item for _, item in batch))
+    def _updated(self, batch: list[tuple[str, Object]]) -> Iterator[tuple[bool, Object]]:
+        return self._workers.map(self._update, (item for _, item in batch))
 
-    def _keep(self, item: Object) -> tuple[bool, Object]:
-        """Whether nothing is waited for, and the object as it is then. Raises OSError."""
-        verdict = judge(item, self._zones, self._resolver.addresses, self._refused)
-        wanted = status(item, verdict, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    def _update(self, item: Object) -> tuple[bool, Object]:
+        """Writes an object's conditions. Returns whether they are final, and the object as stored. Raises OSError."""
+        found = evaluate(item, self._zones, self._resolver.addresses, self._refused)
+        wanted = status_with(item, found, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
         if wanted == item.get("status"):
-            return verdict.settled, item
+            return found.is_final, item
         if not self._lease.held():
             return False, item
         try:
             written = self._api.replace_status({**item, "status": wanted})
         except ApiError as error:
-            if error.status in REFUSED:
+            if error.status in REJECTED:
                 print(f"conditions: {error}", flush=True)
                 return False, item
-            # Changed or gone meanwhile: its event comes in the watch.
+            # Changed or deleted: the watch reports it.
             if error.status not in (NOT_FOUND, CONFLICT):
                 raise
             return True, item
         with self._changed:
             self._echoes[item["metadata"]["uid"]] = written["metadata"]["resourceVersion"]
-        return verdict.settled, written
+        return found.is_final, written

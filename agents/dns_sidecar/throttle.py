@@ -1,46 +1,46 @@
-"""When the next pass of an external-dns may begin, which looks for work every second: it waits for its first answer."""
+"""The delay before external-dns' next pass. External-dns starts a pass each second and waits for its first response."""
 
 from __future__ import annotations
 
 import time
 from typing import Protocol
 
-SHARE = 10
+MAX_SHARE = 10
 """A pass takes at most one part in so many of the time."""
-LONGEST_SECONDS = 5.0
-"""With however many records: as long as external-dns waits after an event."""
-FIRST_SECONDS = 1.0
+MAX_SECONDS = 5.0
+"""Upper limit of the delay after a successful pass: the time that external-dns itself waits after an event."""
+FIRST_RETRY_SECONDS = 1.0
 
 
 class Clock(Protocol):
-    """The module `time`, or a test's."""
+    """The module `time`, or a test's replacement."""
 
     def monotonic(self) -> float: ...
     def sleep(self, seconds: float, /) -> None: ...
 
 
-class Pace:
-    """longest: seconds between two passes that fail. A pass with few records is let through at once."""
+class SyncThrottle:
+    """max_retry: most seconds between two failing passes. A pass with few records starts without delay."""
 
-    def __init__(self, longest: float, clock: Clock = time) -> None:
-        self._longest, self._clock = longest, clock
-        self._began = self._due = 0.0
-        self._pause, self._failed = FIRST_SECONDS, False
+    def __init__(self, max_retry: float, clock: Clock = time) -> None:
+        self._max_retry, self._clock = max_retry, clock
+        self._started = self._due = 0.0
+        self._retry, self._failed = FIRST_RETRY_SECONDS, False
 
     def wait(self) -> None:
-        """Until the next pass may begin."""
+        """Blocks until the next pass may start."""
         self._clock.sleep(max(self._due - self._clock.monotonic(), 0.0))
 
-    def begin(self) -> None:
-        """Its first answer goes out."""
-        self._pause = self._pause if self._failed else FIRST_SECONDS
-        self._began, self._failed = self._clock.monotonic(), False
+    def started(self) -> None:
+        """Records that the pass got its first response."""
+        self._retry = self._retry if self._failed else FIRST_RETRY_SECONDS
+        self._started, self._failed = self._clock.monotonic(), False
 
     def planned(self) -> None:
-        """It has asked for all that it asks for before it writes."""
-        self._due = self._began + min(SHARE * (self._clock.monotonic() - self._began), LONGEST_SECONDS)
+        """Records that the pass has read everything and computes its changes."""
+        self._due = self._started + min(MAX_SHARE * (self._clock.monotonic() - self._started), MAX_SECONDS)
 
     def failed(self) -> None:
-        """Something was refused, so the next one waits, longer each time."""
-        self._due, self._failed = self._clock.monotonic() + self._pause, True
-        self._pause = min(2 * self._pause, self._longest)
+        """Delays the next pass, and each further one longer."""
+        self._due, self._failed = self._clock.monotonic() + self._retry, True
+        self._retry = min(2 * self._retry, self._max_retry)

@@ -1,4 +1,4 @@
-"""external-dns' webhook provider interface, whose records are the DNSEndpoints that this program made."""
+"""A webhook provider for external-dns that stores records as DNSEndpoints on an edge."""
 
 from __future__ import annotations
 
@@ -6,143 +6,101 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from .lease import Lease
-from .made import Made
-from .pace import Pace
-from .records import Write, touched, writes
+from .owned_endpoints import OwnedEndpoints
+from .records import Write, affected_objects, required_writes
+from .throttle import SyncThrottle
+from .webhook_server import GONE, NO_CONTENT, OK, UNAVAILABLE, Response
 
-MEDIA_TYPE = "application/external.dns.webhook+json;version=1"
-LARGEST_BODY = 64 * 2**20  # bytes
-HOLD_SECONDS = 60.0
-OK, NO_CONTENT, GONE, UNAVAILABLE = 200, 204, 410, 503
-# At `GONE` external-dns ends, and kubelet starts it anew; at `UNAVAILABLE` it asks again.
-AT_ONCE = 8
-"""Requests to an edge that may be far away: else many names would take as many round trips."""
-PASSES = 10
-"""Over a change of which others write some objects meanwhile. Then external-dns comes back."""
-Answer = tuple[int, bytes]
+LEASE_WAIT_SECONDS = 60.0
+CONCURRENT_REQUESTS = 8
+"""An edge can be far away: one request at a time would take a round trip per name."""
+MAX_ATTEMPTS = 10
+"""To apply a change while other clients write the same objects. After that external-dns retries."""
 
 
-class Webhook:
-    """made: what there is. lease: without it nothing is answered or written; external-dns waits, and goes on as soon as
-    it is held. reads: whether what external-dns knows of the edge has been kept true."""
+class DnsEndpointProvider:
+    """endpoints: the stored records. lease: without it every request waits or fails, and external-dns retries.
+
+    cache_valid: whether external-dns' view of the edge is complete.
+    """
 
     def __init__(
         self,
-        made: Made,
+        endpoints: OwnedEndpoints,
         namespace: str,
         lease: Lease,
-        pace: Pace,
-        at_once: int = AT_ONCE,
-        reads: Callable[[], bool] = lambda: True,
+        throttle: SyncThrottle,
+        concurrency: int = CONCURRENT_REQUESTS,
+        cache_valid: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._made, self._namespace, self._lease, self._pace, self._reads = made, namespace, lease, pace, reads
-        self._writers = ThreadPoolExecutor(at_once)
-        self._term, self._refused = 0, False
+        self._endpoints, self._namespace, self._lease = endpoints, namespace, lease
+        self._throttle, self._cache_valid = throttle, cache_valid
+        self._workers = ThreadPoolExecutor(concurrency)
+        self._term, self._is_aborted = 0, False
         self.writing = threading.Lock()
-        """Held while something is written."""
+        """Held during writes."""
 
-    def records(self) -> Answer:
-        """The question that begins a pass."""
-        self._pace.wait()
-        held = self._reads() and self._lease.wait(HOLD_SECONDS)
-        if not self._reads():
+    def negotiate(self) -> Response:
+        return OK, b"{}"  # no domain filter
+
+    def records(self) -> Response:
+        self._throttle.wait()
+        held = self._cache_valid() and self._lease.wait(LEASE_WAIT_SECONDS)
+        if not self._cache_valid():
             return GONE, b"{}"
         if not held:
             return UNAVAILABLE, b"{}"
         self._term = self._lease.term
-        return self._tried(lambda: (OK, self._made.records()))
+        return self._attempt(lambda: (OK, self._endpoints.records()))
 
-    def adjust(self, body: bytes) -> Answer:
-        """The names that it found, which are taken as they are."""
-        self._pace.planned()
+    def adjust(self, body: bytes) -> Response:
+        """Returns the records unchanged."""
+        self._throttle.planned()
         return OK, body if body.strip() not in (b"", b"null") else b"[]"
 
-    def apply(self, body: bytes) -> Answer:
+    def apply(self, body: bytes) -> Response:
         changes = json.loads(body or b"null") or {}
         with self.writing:
-            return self._tried(lambda: self._apply(changes))
+            return self._attempt(lambda: self._apply(changes))
 
-    def _apply(self, changes: dict[str, Any]) -> Answer:
-        names = touched(changes)
-        for _ in range(PASSES):
-            todo = writes(self._made.named(names), changes, self._namespace)
-            self._refused = False
-            begun = [self._writers.submit(self._write, one) for one in todo]
-            wait(begun)
-            written = [one.result() for one in begun]
+    def _apply(self, changes: dict[str, Any]) -> Response:
+        names = affected_objects(changes)
+        for _ in range(MAX_ATTEMPTS):
+            writes = required_writes(self._endpoints.named(names), changes, self._namespace)
+            self._is_aborted = False
+            running = [self._workers.submit(self._write, one) for one in writes]
+            wait(running)
+            written = [one.result() for one in running]
             if all(written):
                 return NO_CONTENT, b""
-        print("records: others change the same objects all the time", flush=True)
+        print("records: other clients change the same DNSEndpoints continuously", flush=True)
         return UNAVAILABLE, b"{}"
 
     def _write(self, write: Write) -> bool:
-        """False if somebody else changed the object meanwhile, or another one was refused. Raises OSError."""
-        if self._refused:
+        """False if another client changed the object, or another write failed. Raises OSError."""
+        if self._is_aborted:
             return False
         try:
             if not self._lease.held() or self._lease.term != self._term:
                 raise OSError("the Lease was lost")
             print(f"records: {write.verb} DNSEndpoint {write.item['metadata']['name']}", flush=True)
-            return self._made.write(write)
+            return self._endpoints.write(write)
         except OSError:
-            self._refused = True
+            self._is_aborted = True
             raise
 
-    def _tried(self, act: Callable[[], Answer]) -> Answer:
+    def _attempt(self, act: Callable[[], Response]) -> Response:
+        """Converts an OSError to `UNAVAILABLE`, on which external-dns writes nothing and retries."""
         try:
-            answer = act()
+            response = act()
         except OSError as error:
-            # external-dns takes it for passing, writes nothing and comes back.
             print(f"records: {error}", flush=True)
-            answer = UNAVAILABLE, b"{}"
-        if answer[0] == UNAVAILABLE:
-            self._pace.failed()
-        elif answer[0] == OK:
-            self._pace.begin()
-        return answer
-
-
-def serve(webhook: Webhook, port: int) -> None:
-    """Serves on the loopback, which the Pod's containers share, until the process ends."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def do_GET(self) -> None:
-            if self.path == "/":
-                self._answer(OK, b"{}")  # no domain filter
-            elif self.path == "/records":
-                self._answer(*webhook.records())
-            else:
-                self._answer(404, b"{}")
-
-        def do_POST(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            if length > LARGEST_BODY:
-                self._answer(413, b"{}")
-                return
-            body = self.rfile.read(length)
-            if self.path == "/adjustendpoints":
-                self._answer(*webhook.adjust(body))
-            elif self.path == "/records":
-                self._answer(*webhook.apply(body))
-            else:
-                self._answer(404, b"{}")
-
-        def _answer(self, status: int, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", MEDIA_TYPE)
-            if status != NO_CONTENT:
-                self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, template: str, *values: object) -> None:
-            """Not every request: what is written is logged."""
-
-    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+            response = UNAVAILABLE, b"{}"
+        if response[0] == UNAVAILABLE:
+            self._throttle.failed()
+        elif response[0] == OK:
+            self._throttle.started()
+        return response

@@ -1,19 +1,22 @@
-"""From external-dns' changes to DNSEndpoints, and what their status says."""
+"""DNSEndpoints of records, and their conditions."""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import pytest
-from pulumi_hosted_mesh.dns.edge_writer.api import ApiError, EndpointsApi, OwnEndpointsApi
-from pulumi_hosted_mesh.dns.edge_writer.conditions import Zones, judge, problem, status
-from pulumi_hosted_mesh.dns.edge_writer.lease import Lease
-from pulumi_hosted_mesh.dns.edge_writer.records import endpoints_of, object_name, writes
-from pulumi_hosted_mesh.dns.edge_writer.resolver import Resolver
-from pulumi_hosted_mesh.dns.edge_writer.status import Refusals, StatusKeeper
+
+from agents.dns_sidecar.api import ApiError, EndpointsApi, OwnEndpointsApi
+from agents.dns_sidecar.conditions import Zones, evaluate, invalid_reason, status_with
+from agents.dns_sidecar.lease import Lease
+from agents.dns_sidecar.permitted_fields import permitted, removed_fields
+from agents.dns_sidecar.records import endpoints_of, object_name, required_writes
+from agents.dns_sidecar.resolver import Resolver
+from agents.dns_sidecar.status_updater import ProviderRefusals, StatusUpdater
 
 ZONES = [Zones("inner", ["north.example.com"], ["own.north.example.com"], types=["A", "AAAA", "CNAME"])]
 
@@ -33,7 +36,7 @@ def stored(*endpoints: dict[str, Any], **metadata: Any) -> dict[str, Any]:
 def applied(objects: list[dict[str, Any]], changes: dict[str, Any]) -> list[dict[str, Any]]:
     """The objects after the changes."""
     found = {item["metadata"]["name"]: item for item in objects}
-    for write in writes(objects, changes, "dns"):
+    for write in required_writes(objects, changes, "dns"):
         if write.verb == "delete":
             del found[write.item["metadata"]["name"]]
         else:
@@ -54,6 +57,34 @@ def test_a_name_is_one_object_and_goes_with_its_last_record() -> None:
     assert applied([left], {"delete": [four]}) == []
 
 
+def test_annotations_of_the_source_are_labels_of_the_object() -> None:
+    """external-dns passes them on as properties of the record, and plans a change when they change."""
+
+    def seen(*properties: tuple[str, str]) -> dict[str, Any]:
+        return record(
+            "web.north.example.com", "192.0.2.1", providerSpecific=[{"name": n, "value": v} for n, v in properties]
+        )
+
+    owner = {"hosted-mesh.io/dns-writer": "edge-writer"}
+    inner, outer = seen(("webhook/view", "inner")), seen(("webhook/view", "outer"), ("aws/weight", "1"))
+    (made,) = applied([], {"create": [inner]})
+    assert made["metadata"]["labels"] == {"view": "inner", **owner}
+    (changed,) = applied([made], {"updateOld": [inner], "updateNew": [outer]})
+    assert changed["metadata"]["labels"] == {"view": "outer", **owner}
+    assert endpoints_of([changed]) == [outer]
+    # What is no label would be rejected by the edge, with all records beside it.
+    odd = seen(("webhook/a/b", "x"), ("webhook/hosted-mesh.io/dns-writer", "x"), ("webhook/view", "no label"))
+    assert applied([], {"create": [odd]})[0]["metadata"]["labels"] == owner
+    # It goes no further than the object, and nobody needs to be told.
+    assert "webhook/view" not in json.dumps(permitted(outer))
+    assert removed_fields(outer) == []
+    verdict = evaluate({**made, "metadata": {**made["metadata"], "generation": 1}}, VIEWS, lambda _: {"192.0.2.1"})
+    assert verdict.ready[1] == "Programmed"
+    plain = {**stored(record("web.north.example.com", "192.0.2.1")), "metadata": {"labels": owner, "generation": 1}}
+    message = evaluate(plain, VIEWS, lambda _: set()).accepted[2]
+    assert message.endswith("; annotate its source, as external-dns.alpha.kubernetes.io/webhook-KEY: VALUE")
+
+
 def test_half_of_a_change_is_finished_by_the_next_and_twice_is_once() -> None:
     old, new = record("web.north.example.com", "192.0.2.1"), record("web.north.example.com", "192.0.2.2")
     other = record("two.north.example.com", "192.0.2.3")
@@ -62,7 +93,7 @@ def test_half_of_a_change_is_finished_by_the_next_and_twice_is_once() -> None:
     assert endpoints_of(whole) == [new, other]
     half = applied([stored(old)], {"create": [other]})
     assert sorted(map(str, endpoints_of(applied(half, changes)))) == sorted(map(str, endpoints_of(whole)))
-    assert writes(whole, changes, "dns") == []
+    assert required_writes(whole, changes, "dns") == []
 
 
 def test_two_names_that_look_alike_are_two_objects() -> None:
@@ -77,19 +108,21 @@ def test_two_names_that_look_alike_are_two_objects() -> None:
     [
         (record("*.north.example.com", "192.0.2.1"), ""),
         (record("_sip._tcp.north.example.com", "1 1 5060 sip.example.com", kind="SRV"), ""),
-        (record("a.*.north.example.com", "192.0.2.1"), "is no host name"),
-        (record("web north.example.com", "192.0.2.1"), "is no host name"),
-        (record("north", "192.0.2.1"), "is no host name"),
+        (record("a.*.north.example.com", "192.0.2.1"), "is not a host name"),
+        (record("web north.example.com", "192.0.2.1"), "is not a host name"),
+        (record("north", "192.0.2.1"), "is not a host name"),
         (record("web.north.example.com", "192.0.2.1", recordTTL=604801), "recordTTL must be 0 to 604800 seconds"),
         (record("web.north.example.com", "192.0.2.1", recordTTL=-1), "recordTTL must be 0 to 604800 seconds"),
         (record("web.north.example.com"), "has no targets"),
-        (record("web.north.example.com", "web.example.com"), "a record of type A has IPv4 addresses for targets"),
-        (record("web.north.example.com", "192.0.2.1", kind="AAAA"), "a record of type AAAA has IPv6 addresses"),
+        (record("north.example.com", "10 mail.example.com", kind="MX"), ""),
+        (record("north.example.com", "mail.example.com", kind="MX"), "a record of type MX requires targets of a num"),
+        (record("web.north.example.com", "web.example.com"), "a record of type A requires IPv4 addresses as targets"),
+        (record("web.north.example.com", "192.0.2.1", kind="AAAA"), "a record of type AAAA requires IPv6 addresses"),
     ],
 )
 def test_a_record_that_cannot_be(endpoint: dict[str, Any], reason: str) -> None:
-    assert problem(endpoint).startswith(reason)
-    assert bool(problem(endpoint)) is bool(reason)
+    assert invalid_reason(endpoint).startswith(reason)
+    assert bool(invalid_reason(endpoint)) is bool(reason)
 
 
 @pytest.mark.parametrize(
@@ -104,9 +137,48 @@ def test_a_record_that_cannot_be(endpoint: dict[str, Any], reason: str) -> None:
     ],
 )
 def test_the_verdict(name: str, answered: set[str], accepted: tuple[str, str], ready: tuple[str, str]) -> None:
-    verdict = judge(stored(record(name, "192.0.2.1")), ZONES, lambda _: answered)
+    verdict = evaluate(stored(record(name, "192.0.2.1")), ZONES, lambda _: answered)
     assert (verdict.accepted[:2], verdict.ready[:2]) == (accepted, ready)
-    assert verdict.settled is (ready[1] != "Pending")
+    assert verdict.is_final is (ready[1] != "Pending")
+
+
+def of_alias(answers: dict[str, set[str]], **fields: Any) -> str:
+    """The reason of Ready for an alias of lb.example.net."""
+    item = stored(record("web.north.example.com", "LB.example.net.", kind="CNAME", **fields))
+    return evaluate(item, ZONES, lambda name: answers.get(name, set())).ready[1]
+
+
+def test_an_alias_is_answered_by_its_target_and_by_no_other_record() -> None:
+    web, target = "web.north.example.com", "lb.example.net"
+    assert of_alias({web: {target}}) == "Programmed"
+    # Resolved by the provider: an alias of Route 53, or a flattened one.
+    assert of_alias({web: {"192.0.2.1"}, target: {"192.0.2.1", "192.0.2.2"}}) == "Programmed"
+    # Another's old record of this name.
+    assert of_alias({web: {"192.0.2.66"}, target: {"192.0.2.1"}}) == "Pending"
+    assert of_alias({web: {"old.example.net", "192.0.2.66"}}) == "Pending"
+    assert of_alias({}) == "Pending"
+    proxied = [{"name": "external-dns.alpha.kubernetes.io/cloudflare-proxied", "value": "true"}]
+    assert of_alias({web: {"192.0.2.66"}}, providerSpecific=proxied) == "Programmed"
+
+
+def test_names_of_a_provider_that_proxies_resolve_to_its_addresses() -> None:
+    zones = [Zones("cf", ["north.example.com"], types=["A"], proxied=True)]
+    item = stored(record("web.north.example.com", "192.0.2.1"))
+    assert evaluate(item, zones, lambda _: {"198.51.100.1"}).ready[1] == "Programmed"
+    assert evaluate(item, zones, lambda _: set()).ready[1] == "Pending"
+
+
+def test_a_name_in_capitals_is_the_same_name() -> None:
+    asked = []
+
+    def resolve(name: str) -> set[str]:
+        asked.append(name)
+        return {"192.0.2.1"}
+
+    item = stored(record("Web.North.Example.COM.", "192.0.2.1"))
+    assert evaluate(item, ZONES, resolve).ready[1] == "Programmed"
+    assert asked == ["web.north.example.com"]
+    assert permitted(record("Web.North.Example.COM", "192.0.2.1"))["dnsName"] == "web.north.example.com"
 
 
 VIEWS = [
@@ -120,14 +192,14 @@ VIEWS = [
     [
         ("A", {"view": "inner"}, "Accepted", "In zones of inner"),
         ("TXT", {"view": "outer", "app": "web"}, "Accepted", "In zones of outer"),
-        ("TXT", {"view": "inner"}, "Filtered", "a record of type TXT; in its zone are published A"),
-        ("A", {}, "Filtered", "its zone is published of objects with the labels view=inner or view=outer alone"),
+        ("TXT", {"view": "inner"}, "Filtered", "a record of type TXT; its zone publishes A"),
+        ("A", {}, "Filtered", "its zone requires the label view=inner or view=outer on the object"),
     ],
 )
 def test_what_no_provider_publishes_says_so(kind: str, labels: dict[str, str], reason: str, message: str) -> None:
-    """Else it would be waited for in vain, or, where nothing can be asked, be said to be there."""
+    """Otherwise its condition would stay pending, or, for types that are not resolved, become ready."""
     item = stored(record("web.north.example.com", "192.0.2.1", kind=kind), labels=labels)
-    verdict = judge(item, VIEWS, lambda _: {"192.0.2.1"})
+    verdict = evaluate(item, VIEWS, lambda _: {"192.0.2.1"})
     assert verdict.accepted[1] == reason
     assert verdict.accepted[2].removeprefix("web.north.example.com: ") == message
     assert (verdict.ready[0] == "True") is (reason == "Accepted")
@@ -137,7 +209,7 @@ def test_records_of_a_type_that_is_left_out_are_not_waited_for() -> None:
     """As the IPv6 address of a load balancer where only IPv4 is published."""
     six = record("web.north.example.com", "2001:db8::1", kind="AAAA")
     item = stored(record("web.north.example.com", "192.0.2.1"), six, labels={"view": "inner"})
-    verdict = judge(item, VIEWS, lambda _: {"192.0.2.1"})
+    verdict = evaluate(item, VIEWS, lambda _: {"192.0.2.1"})
     said = "In zones of inner; not published there: web.north.example.com (AAAA)"
     assert verdict.accepted[1:] == ("Accepted", said)
     assert verdict.ready[1] == "Programmed"
@@ -148,7 +220,7 @@ def test_what_external_dns_is_not_told_of_a_record_is_said() -> None:
     written = record("web.north.example.com", "192.0.2.1", labels={"192.0.2.1": "istiod"}, providerSpecific=[group])
     found = record("gateway.north.example.com", "192.0.2.1", labels={"resource": "gateway/shop/web", "owner": ""})
     weighted = record("w.north.example.com", "192.0.2.1", providerSpecific=[{"name": "aws/weight", "value": "9"}])
-    verdict = judge(stored(written, found, weighted), ZONES, lambda _: {"192.0.2.1"})
+    verdict = evaluate(stored(written, found, weighted), ZONES, lambda _: {"192.0.2.1"})
     said = "In zones of inner; not passed on: web.north.example.com (labels, coredns/group)"
     assert verdict.accepted == ("True", "Accepted", said)
 
@@ -156,22 +228,22 @@ def test_what_external_dns_is_not_told_of_a_record_is_said() -> None:
 def test_who_does_not_publish_an_object_does_not_fail_it() -> None:
     item = stored(record("web.north.example.com", "192.0.2.1"), labels={"view": "inner"})
     refused = {"outer": "to take changes"}
-    assert judge(item, VIEWS, lambda _: set(), refused).ready[1] == "Pending"
+    assert evaluate(item, VIEWS, lambda _: set(), refused).ready[1] == "Pending"
 
 
 def test_a_message_names_the_first_of_many() -> None:
     item = stored(*(record(f"n{number}.south.example.com", "192.0.2.1") for number in range(10, 40)))
-    message = judge(item, ZONES, lambda _: set()).accepted[2]
+    message = evaluate(item, ZONES, lambda _: set()).accepted[2]
     assert message.startswith("n10.south.example.com, n11.south.example.com, ")
     assert "n19.south.example.com, and 20 more: not within this cluster's zones (north.example.com)" in message
 
 
 def test_a_condition_keeps_its_time_until_it_turns() -> None:
     item = stored(record("web.north.example.com", "192.0.2.1"))
-    waiting = status(item, judge(item, ZONES, lambda _: set()), "2026-01-01T00:00:00Z")
+    waiting = status_with(item, evaluate(item, ZONES, lambda _: set()), "2026-01-01T00:00:00Z")
     item["status"] = waiting
-    assert status(item, judge(item, ZONES, lambda _: set()), "2026-01-02T00:00:00Z") == waiting
-    done = status(item, judge(item, ZONES, lambda _: {"192.0.2.1"}), "2026-01-03T00:00:00Z")
+    assert status_with(item, evaluate(item, ZONES, lambda _: set()), "2026-01-02T00:00:00Z") == waiting
+    done = status_with(item, evaluate(item, ZONES, lambda _: {"192.0.2.1"}), "2026-01-03T00:00:00Z")
     assert [one["lastTransitionTime"][:10] for one in done["conditions"]] == ["2026-01-01", "2026-01-03"]
     assert done["observedGeneration"] == 3
 
@@ -188,12 +260,12 @@ class Held:
 class Refused:
     by: ClassVar[dict[str, str]] = {}
 
-    def now(self) -> dict[str, str]:
+    def by_provider(self) -> dict[str, str]:
         return self.by
 
 
 class Slow:
-    """A resolver, whose answers take a millisecond of the clock's time."""
+    """A resolver. Each response takes a millisecond of the clock's time."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -214,7 +286,7 @@ class Slow:
 
 
 class Watched:
-    """An API server with DNSEndpoints, whose watch tells of what happened since the last one."""
+    """An API server with DNSEndpoints. Each watch returns the events since the last one."""
 
     def __init__(self, *items: dict[str, Any]) -> None:
         self.items = {item["metadata"]["uid"]: item for item in items}
@@ -254,20 +326,20 @@ class Keeping:
 
     def __init__(self, *items: dict[str, Any]) -> None:
         self.api, self.known, self.lease, self.refusals = Watched(*items), Slow(), Held(), Refused()
-        self.keeper = StatusKeeper(
+        self.keeper = StatusUpdater(
             cast(EndpointsApi, self.api),
             ZONES,
             cast(Lease, self.lease),
-            cast(Refusals, self.refusals),
+            cast(ProviderRefusals, self.refusals),
             cast(Resolver, self.known),
             self.known,
         )
 
     def step(self) -> int:
-        """What one watch tells, and one look; how many names were asked for."""
+        """Runs one watch and one round. Returns the number of resolved names."""
         before = len(self.known.asked)
         self.keeper._follow("1")
-        self.keeper._look()
+        self.keeper._round()
         return len(self.known.asked) - before
 
 
@@ -276,7 +348,7 @@ def test_what_is_waited_for_is_looked_at_again_soon() -> None:
     assert one.step() == 1
     assert one.api.reasons() == ["Accepted", "Pending"]
     one.refusals.by = {"inner": "it does not take changes"}
-    assert one.step() == 0  # what was written comes back as an event
+    assert one.step() == 0  # the watch returns the own write as an event
     one.known.now += 5
     assert one.step() == 1
     assert one.api.reasons() == ["Accepted", "Failed"]
@@ -290,7 +362,7 @@ def test_what_is_waited_for_is_looked_at_again_soon() -> None:
     assert one.api.reasons() == ["Accepted", "Programmed"]
     one.known.now += 5
     assert one.step() == 0
-    assert set(one.api.asked) == {3600}  # a watch goes on however often names are asked for
+    assert set(one.api.asked) == {3600}  # resolving does not shorten the watch
     one.lease.is_held = False
     assert one.keeper._follow("1") == ""
 
@@ -301,7 +373,7 @@ def test_what_changed_or_went_while_it_was_looked_at_is_looked_at_as_it_is_now()
     moved = stored(record("web.north.example.com", "192.0.2.2"), resourceVersion="5", generation=4)
     one.known.found = {"192.0.2.2"}
     one.api.refuses = 409  # somebody else's came first
-    one.keeper._look()
+    one.keeper._round()
     one.api.refuses = 0
     one.api.put(moved)
     one.step()
@@ -311,7 +383,7 @@ def test_what_changed_or_went_while_it_was_looked_at_is_looked_at_as_it_is_now()
         one.keeper._follow("1")
         took = one.keeper._take
         one.known.addresses = lambda name: took(moved, there=there) or set()  # type: ignore # noqa: B023
-        one.keeper._look()
+        one.keeper._round()
         assert (list(one.keeper._fresh.values()), one.keeper._pending) == ([moved] if there else [], {})
 
 
@@ -320,11 +392,11 @@ def test_what_is_not_written_without_the_lease_is_not_forgotten() -> None:
     one.known.found = {"192.0.2.1"}
     one.keeper._follow("1")
     one.lease.is_held = False
-    one.keeper._look()
+    one.keeper._round()
     assert one.api.written == []
     one.lease.is_held = True
     one.known.now += 5
-    one.keeper._look()
+    one.keeper._round()
     assert one.api.reasons() == ["Accepted", "Programmed"]
 
 
@@ -342,7 +414,7 @@ def test_an_object_whose_conditions_the_edge_refuses_holds_up_no_other() -> None
 
 
 def test_many_names_are_looked_at_in_turn_for_a_second_at_a_time() -> None:
-    """And what is written here is not looked at again because it comes back as an event."""
+    """An own write that comes back as an event causes no second check."""
     count = 5000
     names = [f"n{number}.north.example.com" for number in range(count)]
     many = Keeping(*(stored(record(name, "192.0.2.1"), uid=name) for name in names))

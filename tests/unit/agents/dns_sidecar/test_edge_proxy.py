@@ -1,4 +1,4 @@
-"""Who reads an edge, and what external-dns sees of it by the proxy beside it."""
+"""The proxy between external-dns and an edge, and the pipe of its kubeconfig."""
 
 from __future__ import annotations
 
@@ -13,18 +13,24 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from pulumi_hosted_mesh.dns.edge_writer.api import EdgeApi, EndpointsApi
-from pulumi_hosted_mesh.dns.edge_writer.gate import Gate
-from pulumi_hosted_mesh.dns.edge_writer.lease import Lease
-from pulumi_hosted_mesh.dns.edge_writer.made import Made
-from pulumi_hosted_mesh.dns.edge_writer.pace import Pace
-from pulumi_hosted_mesh.dns.edge_writer.proxy import HOLD_SECONDS, EdgeProxy, hand_over, kubeconfig, make_pipe, server
-from pulumi_hosted_mesh.dns.edge_writer.webhook import Webhook
+
+from agents.dns_sidecar.api import EdgeApi, EndpointsApi
+from agents.dns_sidecar.edge_proxy import WAIT_SECONDS as PROXY_WAIT_SECONDS
+from agents.dns_sidecar.edge_proxy import EdgeProxy, server
+from agents.dns_sidecar.kubeconfig_pipe import make_pipe, proxy_kubeconfig, serve_once
+from agents.dns_sidecar.leader_gate import LeaderGate
+from agents.dns_sidecar.lease import Lease
+from agents.dns_sidecar.owned_endpoints import OwnedEndpoints
+from agents.dns_sidecar.throttle import SyncThrottle
+from agents.dns_sidecar.webhook import DnsEndpointProvider
 
 ENDPOINTS = "/apis/externaldns.k8s.io/v1alpha1/dnsendpoints"
 GATEWAYS = "/apis/networking.istio.io/v1/gateways"
 ALLOWED = [{"name": "alias", "value": "true"}, {"name": "aws/weight", "value": "9"}]
+# With another prefix external-dns would drop it, because its provider is a webhook.
+PASSED_ON = [{"name": "alias", "value": "true"}, {"name": "webhook/aws/weight", "value": "9"}]
 PROXIED = {"name": "external-dns.alpha.kubernetes.io/cloudflare-proxied", "value": "true"}
+PROXIED_ON = {**PROXIED, "name": f"webhook/{PROXIED['name']}"}
 RECORD = {
     "dnsName": "shop.example.com",
     "recordType": "A",
@@ -32,7 +38,7 @@ RECORD = {
     "setIdentifier": "one",
     "targets": ["192.0.2.1"],
 }
-# Below its own name: istiod.mesh.shop.example.com, which may be another's.
+# Names below its own name: istiod.mesh.shop.example.com can belong to another owner.
 ELSEWHERE = {"labels": {"192.0.2.1": "istiod.mesh", "originalText": "text"}, "Labels": {"192.0.2.1": "istiod.mesh"}}
 HOSTNAME = {"name": "external-dns.alpha.kubernetes.io/cloudflare-custom-hostname", "value": "bank.example.org"}
 NOTED = {
@@ -54,8 +60,9 @@ class Held:
 
     def __init__(self) -> None:
         self.is_held, self.term, self.changed = True, 1, threading.Condition()
+        self.writing = threading.Lock()
         self.patience = float(WAIT_SECONDS)
-        self.is_ending = False
+        self.is_terminating = False
 
     def held(self) -> bool:
         return self.is_held
@@ -81,7 +88,7 @@ class Clock:
 
 
 class Edge:
-    """An API server. A watch tells of one object, and then nothing until the test ends."""
+    """An API server. A watch returns one object, and then nothing until the test ends."""
 
     def __init__(self) -> None:
         self.asked, self.tokens, self.over = list[str](), set[str](), threading.Event()
@@ -106,7 +113,7 @@ class Edge:
                     if edge.half:
                         self.close_connection = True
                         return
-                with suppress(OSError):  # who asked may have gone
+                with suppress(OSError):  # the client may have disconnected
                     self.wfile.write(b"0\r\n\r\n")
 
             def _part(self, text: str) -> None:
@@ -132,7 +139,7 @@ class Plain(EndpointsApi):
 
 
 class World:
-    """An edge, the proxy to it, and one who asks by it as external-dns does: without a credential."""
+    """An edge, the proxy to it, and a client without a credential, like external-dns."""
 
     def __init__(self, edge: Edge, api: Plain, port: int, proxy: EdgeProxy, lease: Held, clock: Clock) -> None:
         self.edge, self.api, self.port = edge, api, port
@@ -168,7 +175,7 @@ def running(one: ThreadingHTTPServer) -> Iterator[None]:
 
 
 def test_a_watch_lasts_an_hour_and_tells_at_once(world: World) -> None:
-    world.proxy.begin()
+    world.proxy.activate()
     answer = world.ask(f"{GATEWAYS}?allowWatchBookmarks=true&timeoutSeconds=377&watch=true")
     assert json.loads(answer.readline()) == {"type": "ADDED", "object": NOTED}  # while the watch goes on
     assert world.edge.asked == [f"{GATEWAYS}?allowWatchBookmarks=true&timeoutSeconds=3600&watch=true"]
@@ -176,10 +183,10 @@ def test_a_watch_lasts_an_hour_and_tells_at_once(world: World) -> None:
 
 
 def test_external_dns_finds_its_note_in_each_object_and_of_its_records_what_names_nothing_else(world: World) -> None:
-    world.proxy.begin()
+    world.proxy.activate()
     seen = {
         "metadata": {"name": "a", "generation": 3},
-        "spec": {"endpoints": [{**RECORD, "providerSpecific": [*ALLOWED, PROXIED]}, RECORD]},
+        "spec": {"endpoints": [{**RECORD, "providerSpecific": [*PASSED_ON, PROXIED_ON]}, RECORD]},
         "status": {**cast(Any, NOTED["status"]), "observedGeneration": 3},
     }
     assert json.loads(world.ask(ENDPOINTS).read())["items"] == [seen]
@@ -188,7 +195,7 @@ def test_external_dns_finds_its_note_in_each_object_and_of_its_records_what_name
 
 @pytest.mark.parametrize("path", [GATEWAYS, ENDPOINTS])
 def test_half_of_a_list_is_no_list(world: World, path: str) -> None:
-    world.proxy.begin()
+    world.proxy.activate()
     assert len(json.loads(world.ask(path).read())["items"]) == 1
     world.edge.half = True
     with pytest.raises(http.client.IncompleteRead):
@@ -203,12 +210,14 @@ def test_who_stands_by_asks_the_edge_for_nothing(world: World) -> None:
 
 
 def test_who_lost_the_lease_for_good_is_cut_off_and_ends(world: World) -> None:
-    made, upstream = cast(Made, None), 1
+    endpoints, upstream = cast(OwnedEndpoints, None), 1
     lease = cast(Lease, world.lease)
-    webhook = Webhook(made, "dns", lease, Pace(15, world.clock), reads=lambda: world.proxy.passing)
-    gate = Gate(lease, upstream, 60, world.clock, lambda: world.proxy.passing)
+    webhook = DnsEndpointProvider(
+        endpoints, "dns", lease, SyncThrottle(15, world.clock), cache_valid=lambda: world.proxy.active
+    )
+    gate = LeaderGate(lease, upstream, 60, world.clock, lambda: world.proxy.active)
     assert (webhook.records()[0], gate.records()[0]) == (410, 410)  # it read by a proxy that is gone
-    world.proxy.begin()
+    world.proxy.activate()
     watch = world.ask(f"{GATEWAYS}?watch=1")
     assert watch.readline()
     own = world.api.watch("1", 3600)
@@ -216,26 +225,26 @@ def test_who_lost_the_lease_for_good_is_cut_off_and_ends(world: World) -> None:
     world.lease.is_held = False
     for _ in range(60):
         world.clock.now += 1
-        world.proxy.look()
-    assert world.proxy.passing
+        world.proxy.check_lease()
+    assert world.proxy.active
     world.clock.now += 1
-    world.proxy.look()
+    world.proxy.check_lease()
     with pytest.raises(http.client.IncompleteRead):
         watch.read()
     assert world.ask(GATEWAYS).status == 503
     assert list(own) == []  # this program's own watch ended too
-    world.lease.take()  # what it knows is old all the same
+    world.lease.take()  # its view of the edge is old nevertheless
     assert (webhook.records()[0], gate.records()[0]) == (410, 410)
 
 
 def test_a_lease_that_is_lost_for_a_moment_cuts_nobody_off(world: World) -> None:
-    world.proxy.begin()
+    world.proxy.activate()
     for held in (False, True, False, True):
         world.lease.is_held = held
         for _ in range(50):
             world.clock.now += 1
-            world.proxy.look()
-    assert world.proxy.passing
+            world.proxy.check_lease()
+    assert world.proxy.active
 
 
 def test_each_external_dns_gets_one_kubeconfig_when_the_lease_is_there(world: World, tmp_path: Path) -> None:
@@ -245,16 +254,16 @@ def test_each_external_dns_gets_one_kubeconfig_when_the_lease_is_there(world: Wo
     with ThreadPoolExecutor(2) as pool:
         for _ in range(3):
             world.lease.is_held = False
-            given = pool.submit(hand_over, pipe, kubeconfig(8890), world.proxy.ready, world.proxy.begin)
+            given = pool.submit(serve_once, pipe, proxy_kubeconfig(8890), world.proxy.ready, world.proxy.activate)
             read = pool.submit(pipe.read_text)
-            assert not world.proxy.passing
+            assert not world.proxy.active
             world.lease.take()
             given.result(WAIT_SECONDS)
             assert json.loads(read.result(WAIT_SECONDS))["clusters"][0]["cluster"] == {
                 "server": "http://127.0.0.1:8890"
             }
-            assert world.proxy.passing
-            world.proxy.end()
+            assert world.proxy.active
+            world.proxy.deactivate()
     assert world.edge.asked == ["/version"] * 3
 
 
@@ -269,16 +278,16 @@ def test_one_that_reads_late_gets_its_own_kubeconfig_alone(world: World, tmp_pat
 
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(read_late)
-        hand_over(pipe, kubeconfig(1), world.proxy.ready, world.proxy.begin)
-        given = pool.submit(hand_over, pipe, kubeconfig(2), world.proxy.ready, world.proxy.begin)
-        assert pool.submit(pipe.read_text).result(WAIT_SECONDS) == kubeconfig(2)
+        serve_once(pipe, proxy_kubeconfig(1), world.proxy.ready, world.proxy.activate)
+        given = pool.submit(serve_once, pipe, proxy_kubeconfig(2), world.proxy.ready, world.proxy.activate)
+        assert pool.submit(pipe.read_text).result(WAIT_SECONDS) == proxy_kubeconfig(2)
         given.result(WAIT_SECONDS)
         late.set()
-        assert first.result(WAIT_SECONDS) == kubeconfig(1)
+        assert first.result(WAIT_SECONDS) == proxy_kubeconfig(1)
 
 
 def test_of_two_that_open_the_pipe_at_once_one_gets_the_kubeconfig_whole(world: World, tmp_path: Path) -> None:
-    """The other gets nothing, with which external-dns ends; started anew it waits at the next pipe for its own."""
+    """The other reads nothing and exits; after its restart it waits at the next pipe."""
     pipe, opened = tmp_path / "kubeconfig", threading.Barrier(3, timeout=WAIT_SECONDS)
     make_pipe(pipe)
 
@@ -290,14 +299,14 @@ def test_of_two_that_open_the_pipe_at_once_one_gets_the_kubeconfig_whole(world: 
     with ThreadPoolExecutor(4) as pool:
         world.lease.is_held = False
         both = [pool.submit(read) for _ in range(2)]
-        given = pool.submit(hand_over, pipe, kubeconfig(1), world.proxy.ready, world.proxy.begin)
+        given = pool.submit(serve_once, pipe, proxy_kubeconfig(1), world.proxy.ready, world.proxy.activate)
         opened.wait()
         world.lease.take()
         given.result(WAIT_SECONDS)
-        assert sorted(one.result(WAIT_SECONDS) for one in both) == ["", kubeconfig(1)]
+        assert sorted(one.result(WAIT_SECONDS) for one in both) == ["", proxy_kubeconfig(1)]
         again = pool.submit(pipe.read_text)
-        hand_over(pipe, kubeconfig(2), world.proxy.ready, world.proxy.begin)
-        assert again.result(WAIT_SECONDS) == kubeconfig(2)
+        serve_once(pipe, proxy_kubeconfig(2), world.proxy.ready, world.proxy.activate)
+        assert again.result(WAIT_SECONDS) == proxy_kubeconfig(2)
 
 
 def test_an_edge_that_is_away_is_waited_for() -> None:
@@ -311,9 +320,9 @@ def test_an_edge_that_is_away_is_waited_for() -> None:
 
 def test_an_edge_whose_records_are_to_go_is_not_asked_any_more(world: World) -> None:
     """It may be gone. External-dns finds the kind, and no object of it."""
-    world.lease.is_ending = True
+    world.lease.is_terminating = True
     assert world.proxy.ready()
-    world.proxy.begin()
+    world.proxy.activate()
     group = ENDPOINTS.rpartition("/")[0]
     assert [one["kind"] for one in json.loads(world.ask(group).read())["resources"]] == ["DNSEndpoint"]
     assert [json.loads(world.ask(path).read())["kind"] for path in ("/api", "/apis")] == ["APIVersions", "APIGroupList"]
@@ -322,5 +331,5 @@ def test_an_edge_whose_records_are_to_go_is_not_asked_any_more(world: World) -> 
     watch = world.ask(f"{ENDPOINTS}?sendInitialEvents=true&watch=true")
     (event,) = (json.loads(line) for line in watch.read().splitlines())
     assert event["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-    assert world.clock.now == Clock.now + HOLD_SECONDS  # a watch that ends at once would be asked for again and again
+    assert world.clock.now == Clock.now + PROXY_WAIT_SECONDS  # a watch that ends at once would be repeated at once
     assert world.edge.asked == []

@@ -1,4 +1,4 @@
-"""What the writer knows of its DNSEndpoints without asking, and what external-dns is answered."""
+"""The cache of owned DNSEndpoints, and the webhook provider that reads and writes them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 import pytest
-from pulumi_hosted_mesh.dns.edge_writer import made
-from pulumi_hosted_mesh.dns.edge_writer.api import ApiError, EdgeApi
-from pulumi_hosted_mesh.dns.edge_writer.lease import Lease
-from pulumi_hosted_mesh.dns.edge_writer.made import Made
-from pulumi_hosted_mesh.dns.edge_writer.pace import Pace
-from pulumi_hosted_mesh.dns.edge_writer.records import endpoints_of, object_name
-from pulumi_hosted_mesh.dns.edge_writer.webhook import Webhook
+
+from agents.dns_sidecar import owned_endpoints
+from agents.dns_sidecar.api import ApiError, EdgeApi
+from agents.dns_sidecar.lease import Lease
+from agents.dns_sidecar.owned_endpoints import OwnedEndpoints
+from agents.dns_sidecar.records import endpoints_of, object_name
+from agents.dns_sidecar.throttle import SyncThrottle
+from agents.dns_sidecar.webhook import DnsEndpointProvider
 
 Object = dict[str, Any]
 
@@ -50,7 +51,7 @@ class Clock:
 
 
 class Server:
-    """An API server with DNSEndpoints, which remembers what it was asked for and tells a watch what happened."""
+    """An API server with DNSEndpoints that records requests, and sends events to watches."""
 
     def __init__(self, clock: Clock, *names: str) -> None:
         self.clock, self.version, self.asked = clock, 100, list[str]()
@@ -121,13 +122,15 @@ class Server:
 
 
 class Writer:
-    """The program beside external-dns, without its threads: the watch is followed when a test says so."""
+    """The webhook provider without threads: a test itself runs each watch."""
 
     def __init__(self, *names: str, at_once: int = 1) -> None:
         self.clock, self.lease = Clock(), Held()
         self.server = Server(self.clock, *names)
-        self.made = Made(cast(EdgeApi, self.server), "dns", cast(Lease, self.lease), self.clock)
-        self.webhook = Webhook(self.made, "dns", cast(Lease, self.lease), Pace(15, self.clock), at_once)
+        self.endpoints = OwnedEndpoints(cast(EdgeApi, self.server), "dns", cast(Lease, self.lease), self.clock)
+        self.webhook = DnsEndpointProvider(
+            self.endpoints, "dns", cast(Lease, self.lease), SyncThrottle(15, self.clock), at_once
+        )
 
     def names(self) -> list[str]:
         status, body = self.webhook.records()
@@ -138,8 +141,8 @@ class Writer:
         return self.webhook.apply(json.dumps(changes).encode())[0]
 
     def follow(self) -> None:
-        """What the server tells in one watch."""
-        self.made._version = self.made._watch(self.made._version)
+        """Runs one watch."""
+        self.endpoints._version = self.endpoints._watch(self.endpoints._version)
 
 
 @pytest.mark.parametrize("there", [1, 1000])
@@ -163,7 +166,7 @@ def test_a_change_costs_the_same_however_many_there_are(there: int) -> None:
     assert len(found) == there + 3
     assert found["a.example.com"] == "192.0.2.9"
     assert writer.apply(create=[record("c"), record("d")], **changed) == 204
-    assert len(writer.server.asked) == 5  # done twice is done once
+    assert len(writer.server.asked) == 5  # the second time needs no request
 
 
 def test_what_others_do_is_seen() -> None:
@@ -178,7 +181,7 @@ def test_what_others_do_is_seen() -> None:
     writer.follow()
     assert writer.names() == ["b", "c", "new"]
     assert "192.0.2.66" in writer.webhook.records()[1].decode()
-    # external-dns puts both right, and what it writes is known although no event has told of it.
+    # external-dns corrects both. Its writes are cached before their events arrive.
     wrong, right = record("b", "192.0.2.66"), record("b")
     assert writer.apply(create=[record("a")], updateOld=[wrong], updateNew=[right], delete=[record("new")]) == 204
     assert writer.names() == ["a", "b", "c"]
@@ -194,7 +197,7 @@ def test_conditions_of_many_objects_do_not_make_the_answer_anew(monkeypatch: pyt
         dumped.append(1)
         return endpoints_of(items)
 
-    monkeypatch.setattr(made, "endpoints_of", counted)
+    monkeypatch.setattr(owned_endpoints, "endpoints_of", counted)
     for item in list(writer.server.items.values()):
         writer.server.put({**item, "status": {"conditions": []}})
     writer.follow()
@@ -210,7 +213,7 @@ def test_conditions_of_many_objects_do_not_make_the_answer_anew(monkeypatch: pyt
 def test_what_a_watch_tells_late_undoes_nothing() -> None:
     writer = Writer("a")
     writer.names()
-    version = writer.made._version
+    version = writer.endpoints._version
     writer.apply(delete=[record("a")])
     writer.apply(create=[record("a", "192.0.2.2")])
     writer.apply(updateOld=[record("a", "192.0.2.2")], updateNew=[record("a", "192.0.2.3")])
@@ -218,16 +221,16 @@ def test_what_a_watch_tells_late_undoes_nothing() -> None:
     assert told == ["ADDED", "DELETED", "ADDED", "MODIFIED"]
     for event in copy.deepcopy(writer.server.events):
         writer.server.events = [event]
-        writer.made._watch(version)
+        writer.endpoints._watch(version)
         assert "192.0.2.3" in writer.webhook.records()[1].decode()
-    # Nor what one tells that began before a list.
+    # Nor does an event of a watch that began before a list.
     writer.server.put(writer.server.items[object_name("a.example.com")])
     late = [copy.deepcopy(writer.server.events[-1])]
     writer.server.drop(object_name("a.example.com"))
     writer.lease.term += 1
     assert writer.names() == []
     writer.server.events = late
-    writer.made._watch(version)
+    writer.endpoints._watch(version)
     assert writer.names() == []
 
 
@@ -316,12 +319,12 @@ def test_who_takes_the_lease_again_lists_anew() -> None:
 
 
 def test_when_the_watch_is_lost_nothing_is_answered_until_a_list_was_read() -> None:
-    """Else external-dns would plan from what was there before."""
+    """Otherwise external-dns would plan with old records."""
     writer = Writer("a", "b")
     writer.names()
     writer.clock.now += 600
     writer.server.away = True
-    writer.made.follow(writer.made._version)
+    writer.endpoints.follow(writer.endpoints._version)
     assert writer.webhook.records()[0] == 503
     writer.server.away = False
     writer.server.drop(object_name("a.example.com"))
@@ -348,7 +351,7 @@ def test_a_server_without_watches_is_not_asked_for_lists_all_the_time(
     until = writer.clock.now + 3600
     while writer.clock.now < until:
         if writer.webhook.records()[0] == 200:
-            writer.made.follow(writer.made._version)
+            writer.endpoints.follow(writer.endpoints._version)
         writer.clock.now += 1
     assert 50 < len(writer.server.asked) < 100
 
@@ -365,4 +368,6 @@ def test_a_version_that_is_too_old_is_a_watch_that_is_lost() -> None:
 def test_what_is_written_back_leaves_the_managers_of_fields_alone() -> None:
     writer = Writer("a")
     writer.names()
-    assert ["managedFields" in one["metadata"] for one in writer.made.named([object_name("a.example.com")])] == [False]
+    assert ["managedFields" in one["metadata"] for one in writer.endpoints.named([object_name("a.example.com")])] == [
+        False
+    ]

@@ -1,4 +1,4 @@
-"""What name servers answer: of one that says what a test wants, on the loopback."""
+"""DNS lookups against a name server on the loopback that returns prepared responses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,22 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
-from pulumi_hosted_mesh.dns.edge_writer import resolver
-from pulumi_hosted_mesh.dns.edge_writer.resolver import AAAA, CNAME, A, Resolver, found_in, name_at, question_of
 
-POINTER = b"\xc0\x0c"  # to the name that was asked
+from agents.dns_sidecar import resolver
+from agents.dns_sidecar.resolver import AAAA, CNAME, A, Resolver, decode_name, decode_response, encode_query
+
+POINTER = b"\xc0\x0c"  # to the name in the question
 FOUR, SIX = socket.inet_aton("192.0.2.1"), socket.inet_pton(socket.AF_INET6, "2001:db8::1")
+
+
+def test_a_name_server_with_an_ipv6_address() -> None:
+    """By UDP, and by TCP after a truncated answer."""
+
+    def whole(question: bytes) -> bytes:
+        return answer(question, record(A, FOUR)) if asked_kind(question) == A else answer(question)
+
+    with serving(lambda question: answer(question, flags=0x8380), whole, "::1") as port:
+        assert Resolver(["::1"], port).addresses("web.north.example.com") == {"192.0.2.1"}
 
 
 def record(kind: int, data: bytes) -> bytes:
@@ -30,13 +41,18 @@ def asked_kind(question: bytes) -> int:
 
 
 @contextmanager
-def serving(reply: Callable[[bytes], bytes | None], whole: Callable[[bytes], bytes] | None = None) -> Iterator[int]:
+def serving(
+    reply: Callable[[bytes], bytes | None],
+    whole: Callable[[bytes], bytes] | None = None,
+    address: str = "127.0.0.1",
+) -> Iterator[int]:
     """A port where UDP is answered so, and TCP by `whole`. No reply is silence."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with ExitStack() as stack:
-        stream = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        stream = stack.enter_context(socket.create_server((address, 0), family=family))
         port = int(stream.getsockname()[1])
-        datagrams = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        datagrams.bind(("127.0.0.1", port))
+        datagrams = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
+        datagrams.bind((address, port))
 
         def by_datagrams() -> None:
             while len(question := (got := datagrams.recvfrom(512))[0]) > 1:
@@ -60,8 +76,8 @@ def serving(reply: Callable[[bytes], bytes | None], whole: Callable[[bytes], byt
         try:
             yield port
         finally:
-            datagrams.sendto(b"x", ("127.0.0.1", port))
-            socket.create_connection(("127.0.0.1", port)).close()
+            datagrams.sendto(b"x", (address, port))
+            socket.create_connection((address, port)).close()
             for one in threads:
                 one.join()
 
@@ -138,7 +154,7 @@ def test_a_name_that_cannot_be_asked_for_has_no_address(name: str) -> None:
 
 
 def test_a_name_that_refers_to_itself_ends() -> None:
-    question: Any = question_of("web.example.com", A)
-    with pytest.raises(ValueError, match="no answer"):
-        list(found_in(answer(question)[:12] + b"\xc0\x0c" + b"\0" * 8, question))
-    assert name_at(question, 12) == ("web.example.com", len(question) - 4)
+    question: Any = encode_query("web.example.com", A)
+    with pytest.raises(ValueError, match="no valid response"):
+        list(decode_response(answer(question)[:12] + b"\xc0\x0c" + b"\0" * 8, question))
+    assert decode_name(question, 12) == ("web.example.com", len(question) - 4)

@@ -1,0 +1,1 @@
+"""Programs that run in Pods, one package each, with the standard library only."""
