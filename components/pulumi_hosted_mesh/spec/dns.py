@@ -1,15 +1,17 @@
-"""The document of the DNS bridge: which edges publish which names, by which providers."""
+"""The document of the DNS bridge: edges, zones and providers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.dns_fields import (
+    EDGE,
     NOT_EMPTY,
     Argument,
     EtcdUrl,
@@ -20,15 +22,24 @@ from pulumi_hosted_mesh.spec.dns_fields import (
     ZoneName,
     refuse_plain_credentials,
 )
-from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, Domain, LabelValue, Model, QualifiedName, Text
+from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, Domain, LabelValue, Model, QualifiedName, Setter, Text
+from pulumi_hosted_mesh.spec.name_lengths import MadeName, publisher_names, require_short_names
+from pulumi_hosted_mesh.vocabulary import CONTROL_PLANE_RECORDS, PYTHON_IMAGE
 
 Switch = Annotated[bool, Field(strict=True)]
 Port = Annotated[int, Field(strict=True, ge=1, le=65535)]
 Ttl = Annotated[int, Field(strict=True, ge=1, le=604800)]
 
 
+EXTERNAL_DNS_IMAGE: Final = (
+    "registry.k8s.io/external-dns/external-dns:v0.21.0"
+    "@sha256:f53faaf71cb270d1ca9dce6ea0c94bfebf1a18696263487f0fbc74b9bf2bd7ff"
+)
+AZURE_CLIENT_ANNOTATION: Final = "azure.workload.identity/client-id"
+
+
 class ProviderType(StrEnum):
-    """What serves the names. Each has a section of its own name with its parameters."""
+    """The kind of DNS server or service. Its parameters are in the section of the same name."""
 
     COREDNS = "coredns"
     RFC2136 = "rfc2136"
@@ -41,7 +52,7 @@ class ProviderType(StrEnum):
 
 
 class Authentication(StrEnum):
-    """How external-dns shows the provider who it is."""
+    """external-dns' way to authenticate at the provider."""
 
     CREDENTIALS = "credentials"
     WORKLOAD_IDENTITY = "workload-identity"
@@ -49,14 +60,14 @@ class Authentication(StrEnum):
 
 
 class Policy(StrEnum):
-    """What external-dns may do with records."""
+    """Operations on records that external-dns may do."""
 
     SYNC = "sync"
     UPSERT_ONLY = "upsert-only"
 
 
 class Answers(StrEnum):
-    """How several targets of one name are answered."""
+    """The answer to a name with several targets."""
 
     PLAIN = "plain"
     WEIGHTED = "weighted"
@@ -64,7 +75,7 @@ class Answers(StrEnum):
 
 
 class RecordType(StrEnum):
-    """Types of records that may be published."""
+    """Types of published records."""
 
     A = "A"
     AAAA = "AAAA"
@@ -75,7 +86,7 @@ class RecordType(StrEnum):
 
 
 class Source(StrEnum):
-    """What external-dns takes names from, in the edge."""
+    """Kinds of an edge's objects from which external-dns reads names."""
 
     ISTIO_GATEWAY = "istio-gateway"
     ISTIO_VIRTUALSERVICE = "istio-virtualservice"
@@ -85,7 +96,7 @@ class Source(StrEnum):
 
 
 class TsigAlgorithm(StrEnum):
-    """Of the key that signs dynamic updates."""
+    """Algorithm of the key that signs dynamic updates."""
 
     HMAC_SHA1 = "hmac-sha1"
     HMAC_SHA224 = "hmac-sha224"
@@ -95,7 +106,7 @@ class TsigAlgorithm(StrEnum):
 
 
 class Visibility(StrEnum):
-    """Of a zone in a cloud."""
+    """Visibility of a cloud's zone."""
 
     PUBLIC = "public"
     PRIVATE = "private"
@@ -111,14 +122,14 @@ class CoreDns(Model):
 
 
 class Rfc2136(Model):
-    """A name server that takes dynamic updates: BIND, Knot, PowerDNS, Windows."""
+    """A name server with dynamic updates: BIND, Knot, PowerDNS, Windows."""
 
     host: ServerHost
     """Name or address of the primary server."""
     port: Port = 53
     """Its port."""
     server_zones: Annotated[tuple[Domain, ...], NOT_EMPTY]
-    """The zones that the server has; those of `zones` lie in them."""
+    """The server's zones; each of `zones` must lie in one."""
     tsig_key_name: Domain | None = None
     """Name of the key; its secret is the credential `tsig-secret`. Required unless `authentication: none`."""
     tsig_algorithm: TsigAlgorithm = TsigAlgorithm.HMAC_SHA256
@@ -131,16 +142,16 @@ class Route53(Model):
     zone_type: Visibility | None = None
     """Only public or only private zones; by default both."""
     assume_role: Text | None = None
-    """ARN of a role to take on."""
+    """ARN of the role to assume."""
     evaluate_target_health: Switch = True
-    """True has aliases follow the health of their targets."""
+    """True: aliases follow the health of their targets."""
 
 
 class Google(Model):
     """Google Cloud DNS."""
 
     project: Text
-    """The Google project that has the zones."""
+    """The Google project of the zones."""
     visibility: Visibility | None = None
     """Only public or only private zones; by default both."""
 
@@ -153,18 +164,18 @@ class Azure(Model):
     subscription: Text
     """Subscription of the zones."""
     private: Switch = False
-    """True for private zones."""
+    """True: the zones are private."""
 
 
 class Cloudflare(Model):
     """Cloudflare."""
 
     proxied: Switch = False
-    """True has answers lead to Cloudflare's proxies."""
+    """True: names resolve to Cloudflare's proxies."""
 
 
 class Webhook(Model):
-    """A provider that speaks external-dns' webhook interface, which has no authentication."""
+    """A provider with external-dns' webhook interface, which has no authentication."""
 
     url: HttpUrl
     """Its address, within the control plane's cluster."""
@@ -176,46 +187,48 @@ class Other(Model):
     provider: DnsLabel
     """Its name, as in `--provider`."""
     flags: tuple[Argument, ...] = ()
-    """More arguments, `--name=value`. What the bridge sets is refused, and so are secrets: external-dns takes each
-    argument as a variable too, `EXTERNAL_DNS_<NAME>`, and those are credentials."""
+    """More arguments, `--name=value`. Arguments that the bridge sets, and secrets, are rejected. Give a secret argument
+    as a credential, `EXTERNAL_DNS_<NAME>`."""
 
 
 class Zone(Model):
-    """A domain in which edges may publish."""
+    """A domain that edges may publish in."""
 
     name: ZoneName
-    """The domain. `{edge}` stands for the edge's name: `{edge}.example.com` is another zone for each edge."""
+    """The domain. `{edge}` is replaced by the edge's name: `{edge}.example.com` gives each edge its own zone."""
     shared: Switch = False
-    """True lets all edges of the provider publish the same names: all targets are answered, and an edge that leaves
-    takes its own. False: a zone has one edge, which owns every name in it."""
+    """True: all edges of the provider may publish the same names. An answer has all targets, and a removed edge loses
+    only its own. False: a zone has one edge, which owns every name in it."""
 
 
 class DnsProvider(Model):
     """One DNS server, or one account with a DNS service."""
 
     id: DnsLabel
-    """Unique; also in the names of what is made for it."""
+    """Unique; also part of its objects' names."""
     type: ProviderType
-    """What it is; its parameters are in the section of that name."""
+    """The kind of provider. Its parameters are in the section of the same name."""
     project: LabelValue | None = None
-    """Whose it is, for people; a label of its objects."""
+    """Its project. It serves edges with this `project` only. It also distinguishes accounts of route53, cloudflare and
+    other."""
     location: LabelValue | None = None
-    """Where it is, for people; a label of its objects."""
+    """Its location. It serves edges with this `location` only."""
     authentication: Authentication = Authentication.CREDENTIALS
-    """`credentials`: the program gives them. `workload-identity`: the cloud knows external-dns by its ServiceAccount.
-    `none`: the provider asks for nothing."""
+    """`credentials`: the program sets them. `workload-identity`: the cloud identifies external-dns by its
+    ServiceAccount. `none`: the provider requires no authentication."""
     service_account_annotations: dict[QualifiedName, Text] = {}
-    """Annotations by which the cloud knows the ServiceAccount, with `workload-identity`."""
+    """Annotations that identify the ServiceAccount to the cloud, with `workload-identity`."""
     owned_domains: tuple[Domain, ...] = ()
-    """Domains that the provider is authoritative for; each of `zones` must lie in one. Empty: not checked."""
+    """Domains that the provider is authoritative for; each of `zones` must lie in one. An empty list disables this
+    check."""
     zones: tuple[Zone, ...] = ()
-    """Where its edges may publish; none for a provider of the program's own records alone."""
+    """Its edges' zones. Leave it empty for a provider with the program's own records alone."""
     control_plane_zones: tuple[Domain, ...] = ()
-    """Where the program itself publishes, its `records`. No edge may: a zone of an edge that lies in one is refused."""
+    """Zones of the program's own `records`. Edges may not publish there: an edge's zone in one of them is rejected."""
     selector: dict[QualifiedName, LabelValue] = {}
-    """Labels of the edges that publish by it; empty means all."""
+    """Labels of its edges. An empty mapping selects all."""
     record_selector: dict[QualifiedName, LabelValue] = {}
-    """Labels of the DNSEndpoints that it publishes, as for an internal and an external view; empty means all."""
+    """Labels of its DNSEndpoints, for example for an internal and an external view. An empty mapping selects all."""
     policy: Policy = Policy.SYNC
     """`upsert-only` never deletes a record."""
     record_types: Annotated[tuple[RecordType, ...], NOT_EMPTY] = (
@@ -223,11 +236,11 @@ class DnsProvider(Model):
         RecordType.AAAA,
         RecordType.CNAME,
     )
-    """Types that are published."""
+    """Types of published records. SRV is rejected, and so is MX with coredns or rfc2136: external-dns drops them."""
     ttl: Ttl = 300
-    """Time to live of records that ask for none, in seconds."""
+    """Time to live of records without their own, in seconds."""
     answers: Answers = Answers.PLAIN
-    """`weighted` and `geographic` take the weights and regions of the records' own annotations."""
+    """`weighted` and `geographic` use the weights and regions in the records' annotations."""
     coredns: CoreDns | None = None
     """Parameters of `type: coredns`."""
     rfc2136: Rfc2136 | None = None
@@ -245,6 +258,12 @@ class DnsProvider(Model):
     other: Other | None = None
     """Parameters of `type: other`."""
 
+    def serves(self, edge: Edge) -> bool:
+        """Whether its selector, project and location match an edge."""
+        both = ((self.project, edge.project), (self.location, edge.location))
+        placed = all(wanted is None or wanted == given for wanted, given in both)
+        return placed and self.selector.items() <= edge.labels.items()
+
     @model_validator(mode="before")
     @classmethod
     def _no_credentials(cls, given: Any) -> Any:
@@ -261,7 +280,7 @@ class DnsProvider(Model):
         return self
 
     @model_validator(mode="after")
-    def _what_the_type_can(self) -> Self:
+    def _options_fit_the_type(self) -> Self:
         if self.answers is not Answers.PLAIN and self.type is not ProviderType.ROUTE53:
             rule = f"has answers {self.answers}, which external-dns cannot make with {self.type}"
             raise RuleBrokenError(rule, "Use a provider of type route53, or answers: plain")
@@ -271,21 +290,36 @@ class DnsProvider(Model):
             raise RuleBrokenError(rule, "Give each edge a zone of its own, {edge}.<domain>, or use coredns")
         open_ones = (ProviderType.COREDNS, ProviderType.RFC2136, ProviderType.WEBHOOK, ProviderType.OTHER)
         if self.authentication is Authentication.NONE and self.type not in open_ones:
-            rule = f"has authentication none, but {self.type} asks who one is"
+            rule = f"has authentication none, but {self.type} requires authentication"
             raise RuleBrokenError(rule, "Use credentials or workload-identity")
         clouds = (ProviderType.ROUTE53, ProviderType.GOOGLE, ProviderType.AZURE, ProviderType.OTHER)
         if self.authentication is Authentication.WORKLOAD_IDENTITY and self.type not in clouds:
-            rule = f"has authentication workload-identity, which {self.type} does not know"
+            rule = f"has authentication workload-identity, which {self.type} does not support"
             raise RuleBrokenError(rule, "Use credentials")
+        identified = AZURE_CLIENT_ANNOTATION in self.service_account_annotations
+        if self.azure and self.authentication is Authentication.WORKLOAD_IDENTITY and not identified:
+            rule = f"has authentication workload-identity and no annotation {AZURE_CLIENT_ANNOTATION}"
+            raise RuleBrokenError(rule, "Add it to serviceAccountAnnotations, with the client id of the identity")
         if self.rfc2136 and self.authentication is Authentication.CREDENTIALS and not self.rfc2136.tsig_key_name:
             raise RuleBrokenError("has no rfc2136.tsigKeyName", "Name the key, or set authentication: none")
         return self
 
     @model_validator(mode="after")
+    def _publishes_its_types(self) -> Self:
+        if RecordType.SRV in self.record_types:
+            # source/crd.go rejects a target with a final dot, and endpoint.go requires one.
+            rule = "has SRV in recordTypes, but external-dns v0.21 drops SRV records of DNSEndpoints"
+            raise RuleBrokenError(rule, "Remove SRV")
+        if RecordType.MX in self.record_types and (self.coredns or self.rfc2136):
+            rule = f"has MX in recordTypes, but external-dns cannot read MX records back from {self.type}"
+            raise RuleBrokenError(rule, "Remove MX")
+        return self
+
+    @model_validator(mode="after")
     def _has_a_zone(self) -> Self:
         if not self.zones and not self.control_plane_zones:
-            rule = "has neither zones nor controlPlaneZones, so nothing could be published by it"
-            raise RuleBrokenError(rule, "Give zones for edges, or controlPlaneZones for the program's own records")
+            rule = "has neither zones nor controlPlaneZones, so it could publish nothing"
+            raise RuleBrokenError(rule, "Add zones for edges, or controlPlaneZones for the program's own records")
         return self
 
     @model_validator(mode="after")
@@ -294,76 +328,122 @@ class DnsProvider(Model):
         for name in (*(zone.name for zone in self.zones), *self.control_plane_zones):
             if domains and not any(name == one or name.endswith(f".{one}") for one in domains):
                 rule = f"has the zone {name}, which is in none of its domains: {', '.join(domains)}"
-                raise RuleBrokenError(rule, "Correct the zone, or add its domain to those that the provider owns")
+                raise RuleBrokenError(rule, "Correct the zone, or add its domain to the provider's domains")
         return self
 
 
 class Edge(Model):
-    """A data plane's cluster whose users publish names."""
+    """A data plane's cluster with names to publish."""
+
+    setter = Setter.BOTH
 
     name: DnsLabel
-    """Unique; also who owns its records, so a new name is a new owner."""
+    """Unique; also part of its records' owner, so a new name makes a new owner."""
     labels: dict[QualifiedName, LabelValue] = {}
-    """What providers select it by."""
+    """Labels for the providers' `selector`."""
+    project: LabelValue | None = None
+    """Its project: providers with another `project` do not serve it."""
+    location: LabelValue | None = None
+    """Its location: providers with another `location` do not serve it."""
     sources: Annotated[tuple[Source, ...], NOT_EMPTY] = (Source.ISTIO_GATEWAY, Source.SERVICE)
-    """What names come from. The kinds must be installed: external-dns does not start without them."""
+    """Kinds of objects from which external-dns reads names. Install them first: external-dns does not start without
+    them."""
     api_server: ApiServer | None = None
-    """Address of its API server as the control plane's Pods reach it, `https://HOST:PORT`; by default the one in the
-    edge's kubeconfig."""
+    """Address of its API server for the control plane's Pods, `https://HOST:PORT`; by default the address in the edge's
+    kubeconfig."""
     publishes: Switch = True
-    """False for an edge that hosts no user-facing service: nothing runs for it."""
+    """False for an edge without public services: nothing runs for it."""
+    only_user_facing: Switch = False
+    """True: nothing runs for the edge while its cluster has no user-facing service, an object of `sources` with a
+    public host. The stack `dns-edge` looks for one at each `pulumi up`, and the stack `dns` reads its answer."""
 
 
 class Images(Model):
-    """What runs on the control plane."""
+    """Images of the bridge's Pods."""
 
-    external_dns: ImageReference = "registry.k8s.io/external-dns/external-dns:v0.21.0"
+    external_dns: ImageReference = EXTERNAL_DNS_IMAGE
     """Image of external-dns, v0.21."""
-    python: ImageReference = "docker.io/library/python:3.13-slim"
-    """Any image with python3 (3.11 or later) on PATH; the edges' writers run in it."""
+    python: ImageReference = PYTHON_IMAGE
+    """An image with python3 (3.11 or later) on PATH. It runs the sidecar's source from a ConfigMap."""
+    sidecar: ImageReference | None = None
+    """An image built from agents/dns_sidecar/Dockerfile; replaces `python` and the ConfigMap."""
 
 
 class DnsBridge(Model):
-    """The DNS bridge: edges, providers, and what runs between them on the control plane."""
+    """The DNS bridge: edges, providers, and the Pods on the control plane that connect them."""
+
+    setter = Setter.OPERATOR
 
     namespace: DnsLabel = "hosted-mesh-dns"
-    """Namespace on the control plane of all that runs."""
+    """Namespace of the bridge's Pods on the control plane."""
     owner: DnsLabel = "hosted-mesh"
-    """Begins the owner of each record, `<owner>.<edge>`: bridges that share a DNS server need different ones."""
+    """Prefix of each record's owner, `<owner>.<edge>`. Bridges with one DNS server require different prefixes."""
     edges: tuple[Edge, ...] = ()
-    """Clusters that publish; none where the program alone does."""
+    """Clusters with names to publish. Leave it empty if only the program's records are published."""
     providers: Annotated[tuple[DnsProvider, ...], NOT_EMPTY]
     """DNS servers and services."""
     interval_seconds: Annotated[int, Field(strict=True, ge=5, le=3600)] = 60
-    """How often a provider's records are read anew and put right, in seconds. Changes in an edge do not wait for it."""
+    """Interval at which a provider's records are read and corrected, in seconds. Changes in an edge are published at
+    once."""
     replicas: Annotated[int, Field(strict=True, ge=1, le=3)] = 2
-    """Pods of each publisher and reader; one acts, another takes over when it is gone."""
+    """Pods of each publisher and reader. One is active; another takes over when it fails."""
     lease_seconds: Annotated[int, Field(strict=True, ge=5, le=120)] = 15
-    """How long a Pod that is gone is waited for before another takes over, in seconds."""
+    """Time from the failure of the active Pod until another takes over, in seconds."""
     nameservers: tuple[NameServer, ...] = ()
-    """Addresses of the name servers that are asked whether a name is answered yet; by default the control plane's
-    cluster's own."""
+    """Addresses of the name servers that check whether a name resolves; by default the name servers of the control
+    plane's cluster."""
     images: Images = Images()
-    """Images of what runs."""
+    """Images of its Pods."""
+    fixed_user: Switch = True
+    """True: Pods run as user and group 65532. Set false on OpenShift, which assigns the ids and rejects others."""
     wait_until_ready: Switch = True
-    """False does not wait for the Pods, nor notice that they do not start."""
+    """False: `pulumi up` does not wait for the Pods, and does not report Pods that fail to start."""
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        for called, names in (
+        for field, names in (
             ("providers", [one.id for one in self.providers]),
             ("edges", [one.name for one in self.edges]),
         ):
             if twice := sorted({name for name in names if names.count(name) > 1}):
-                raise RuleBrokenError(f"{called} has two called {twice[0]}", "Give each a name of its own")
+                raise RuleBrokenError(f"{field} has two called {twice[0]}", "Give each a name of its own")
         return self
+
+    @model_validator(mode="after")
+    def _projects_and_locations_have_an_edge(self) -> Self:
+        for at, provider in enumerate(self.providers):
+            for field in ("project", "location"):
+                value, edges = getattr(provider, field), {getattr(edge, field) for edge in self.edges}
+                if value and provider.zones and value not in edges:
+                    rule = f"providers[{at}].{field} is {value}, but no edge has this {field}"
+                    raise RuleBrokenError(rule, f"Set edges[].{field}, or remove it: it selects edges")
+        return self
+
+    @model_validator(mode="after")
+    def _names_made_of_names_are_short(self) -> Self:
+        require_short_names(self._made_names())
+        return self
+
+    def _made_names(self) -> Iterator[MadeName]:
+        for at, provider in enumerate(self.providers):
+            of_provider = (f"providers[{at}].id", provider.id)
+            if provider.control_plane_zones:
+                yield from publisher_names(("", CONTROL_PLANE_RECORDS), of_provider)
+            for place, edge in enumerate(self.edges):
+                if edge.publishes and provider.serves(edge):
+                    of_edge = (f"edges[{place}].name", edge.name)
+                    yield from publisher_names(of_edge, of_provider)
+                    for zone in provider.zones:
+                        yield MadeName("zone", zone.name.replace(EDGE, edge.name), (of_edge,))
 
 
 class DnsStack(Model):
     """The DNS bridge on the control plane: the stack `dns`, or a part of the stack `all-in-one`."""
 
+    setter = Setter.OPERATOR
+
     cluster: ClusterReference | None = None
-    """The control plane's cluster: for `dns`. In `all-in-one` it is the mesh's."""
+    """The control plane's cluster, for `dns`. `all-in-one` uses the mesh's."""
     bridge: DnsBridge
     """Edges and providers."""
 
@@ -371,16 +451,19 @@ class DnsStack(Model):
 class DnsEdgeStack(Model):
     """One edge's side of the DNS bridge: the stack `dns-edge`."""
 
+    setter = Setter.OWNER
+
     cluster: ClusterReference
     """The edge's cluster."""
     edge: Edge
     """The edge, as in the bridge's document."""
     install_crd: Switch = True
-    """False where somebody else installs DNSEndpoint; without conditions in its schema they are lost."""
+    """Set false if another program installs DNSEndpoint. Without conditions in its schema, the bridge's conditions are
+    lost."""
     keep_crd: Switch = True
-    """True leaves the kind when the stack goes, and takes over one that is there. False removes it with the stack, and
-    with it every DNSEndpoint, and refuses one that is there."""
+    """True: the custom resource definition stays after `pulumi destroy`, and an existing one is adopted. False: it is
+    removed with the stack, and with it every DNSEndpoint; an existing one is rejected."""
     admission_zones: tuple[Domain, ...] = ()
-    """Domains in which users may write DNSEndpoints; none by default, so that the bridge alone refuses."""
+    """Domains that the edge's API server allows in users' DNSEndpoints. Empty by default: only the bridge checks."""
     token_generation: Annotated[int, Field(strict=True, ge=1)] = 1
-    """Raise it by one to replace both tokens, then run the stack `dns`."""
+    """Raise it by one to replace both tokens. Then run `pulumi up` in the stack `dns`."""

@@ -8,7 +8,7 @@ import pytest
 from pulumi_hosted_mesh.dns import credentials, plan
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsProvider
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 
 from tests.unit.library.dns.documents import COREDNS, RFC2136, document, provider
 
@@ -27,7 +27,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "wildcard": (
         provider(zones=[{"name": "*.example.com"}]),
-        "providers[0].zones[0].name: is a wildcard, but a zone is all that is below a domain. Leave out `*.`.",
+        "providers[0].zones[0].name: is a wildcard, but a zone is everything below a domain. Leave out `*.`.",
     ),
     "no domain": (provider(zones=[{"name": "Shop_"}]), "providers[0].zones[0].name: must be a DNS domain"),
     "address": (provider(zones=[{"name": "10.0.0.1"}]), "providers[0].zones[0].name: is an address"),
@@ -52,7 +52,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "secret as a flag": (
         provider(OTHER | {"other": {"provider": "pdns", "flags": [f"--pdns-api-key={HIDDEN}"]}}),
         "providers[0].other.flags[0]: --pdns-api-key looks like a secret, and arguments are stored and shown in plain "
-        "text. Give it among the provider's credentials as EXTERNAL_DNS_PDNS_API_KEY.",
+        "text. Set it as EXTERNAL_DNS_PDNS_API_KEY in the provider's credentials.",
     ),
     "flag of the boundary": (
         provider(OTHER | {"other": {"provider": "ns1", "flags": ["--domain-filter=all.example"]}}),
@@ -70,6 +70,19 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "nobody asks": (provider(ROUTE53, authentication="none"), "providers[0]: has authentication none, but route53"),
     "no cloud": (provider(authentication="workload-identity"), "providers[0]: has authentication workload-identity"),
+    "SRV": (
+        provider(recordTypes=["A", "SRV"]),
+        "providers[0]: has SRV in recordTypes, but external-dns v0.21 drops SRV records of DNSEndpoints. Remove SRV.",
+    ),
+    "MX": (
+        provider(RFC2136, recordTypes=["A", "MX"]),
+        "providers[0]: has MX in recordTypes, but external-dns cannot read MX records back from rfc2136. Remove MX.",
+    ),
+    "no client of Azure": (
+        provider({"id": "z", "type": "azure", "azure": {"resourceGroup": "g", "subscription": "s"}})
+        | {"authentication": "workload-identity"},
+        "providers[0]: has authentication workload-identity and no annotation azure.workload.identity/client-id. Add",
+    ),
     "key without a name": (
         provider(RFC2136 | {"rfc2136": {"host": "ns1", "serverZones": ["example.com"]}}),
         "providers[0]: has no rfc2136.tsigKeyName. Name the key, or set authentication: none.",
@@ -83,7 +96,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 def test_bad_input_is_one_line(name: str) -> None:
     bad, message = BAD[name]
     with pytest.raises(InvalidInputError) as caught:
-        read(DnsBridge, document(bad))
+        read_document(DnsBridge, document(bad))
     assert [message in str(one) for one in caught.value.problems] == [True]
     assert "\n" not in str(caught.value)
     assert HIDDEN not in str(caught.value)
@@ -91,13 +104,27 @@ def test_bad_input_is_one_line(name: str) -> None:
 
 def test_names_are_unique() -> None:
     with pytest.raises(InvalidInputError, match="providers has two called inner"):
-        read(DnsBridge, document(provider(), provider()))
+        read_document(DnsBridge, document(provider(), provider()))
     with pytest.raises(InvalidInputError, match="edges has two called north"):
-        read(DnsBridge, document(edges=("north", "north")))
+        read_document(DnsBridge, document(edges=("north", "north")))
+
+
+@pytest.mark.parametrize("field", ["project", "location"])
+def test_projects_and_locations_select_edges(field: str) -> None:
+    given = document(provider(id="all"), provider(RFC2136, **{field: "a"}))
+    message = f"providers\\[1\\].{field} is a, but no edge has this {field}. Set edges\\[\\].{field}, or remove it"
+    with pytest.raises(InvalidInputError, match=message):
+        read_document(DnsBridge, given)
+    given["edges"][1][field] = "a"
+    found = plan.pairs(read_document(DnsBridge, given))
+    assert [one.name for one in found] == ["north-all", "south-all", "south-outer"]
+    # A provider of the program's own records alone serves no edge.
+    own = provider(RFC2136, zones=[], controlPlaneZones=["mesh.example.com"], **{field: "b"})
+    assert read_document(DnsBridge, document(provider(), own))
 
 
 def test_a_selector_that_matches_nothing_is_a_warning() -> None:
-    bridge = read(DnsBridge, document(provider(selector={"region": "west"})))
+    bridge = read_document(DnsBridge, document(provider(selector={"region": "west"})))
     assert plan.pairs(bridge) == []
     assert [f"{one.field}: {one.rule}" for one in plan.warnings(bridge)] == [
         "providers[0].selector: matches no edge, so inner publishes nothing",
@@ -118,12 +145,27 @@ def test_a_selector_that_matches_nothing_is_a_warning() -> None:
     ],
 )
 def test_credentials_fit_their_provider(one: dict[str, object], keys: set[str] | None, message: str) -> None:
-    (problem,) = credentials.problems(read(DnsProvider, one), keys)
+    (problem,) = credentials.problems(read_document(DnsProvider, one), keys)
     assert str(problem).startswith(message)
 
 
+def test_route_53_has_a_region_and_azure_a_file() -> None:
+    route53 = read_document(DnsProvider, provider(ROUTE53))
+    keys = {"access-key-id", "secret-access-key"}
+    region = {"name": "AWS_REGION", "value": "us-east-1"}
+    assert region in credentials.environment(route53, "s", keys)
+    assert region not in credentials.environment(route53, "s", keys | {"region"})
+    # A cloud's webhook sets it in the Pod.
+    assert credentials.environment(route53, "s", ()) == []
+    section = {"id": "z", "type": "azure", "azure": {"resourceGroup": "g", "subscription": "s"}}
+    identity = {"serviceAccountAnnotations": {"azure.workload.identity/client-id": "c"}}
+    azure = provider(section, authentication="workload-identity", **identity)
+    assert list(credentials.settings_files(read_document(DnsProvider, azure))) == ["azure.json"]
+    assert credentials.settings_files(read_document(DnsProvider, provider(section))) == {}
+
+
 def test_a_credential_is_a_variable_from_the_secret_or_a_file() -> None:
-    coredns = read(DnsProvider, provider(COREDNS))
+    coredns = read_document(DnsProvider, provider(COREDNS))
     keys = {"password", "username", "ca.crt"}
     assert credentials.problems(coredns, keys) == []
     assert credentials.environment(coredns, "its-secret", keys) == [
@@ -132,3 +174,10 @@ def test_a_credential_is_a_variable_from_the_secret_or_a_file() -> None:
         {"name": "ETCD_CA_FILE", "value": "/etc/hosted-mesh/credentials/ca.crt"},
         {"name": "ETCD_URLS", "value": "https://etcd.dns.test:2379"},
     ]
+
+
+def test_a_name_server_may_have_an_address_of_either_family() -> None:
+    found = read_document(DnsBridge, document(nameservers=["10.0.0.53", "2001:DB8::53", "[2001:db8::54]"]))
+    assert found.nameservers == ("10.0.0.53", "2001:db8::53", "2001:db8::54")
+    with pytest.raises(InvalidInputError, match=r"nameservers\[0\]: must be an IP address"):
+        read_document(DnsBridge, document(nameservers=["2001:db8::53:x"]))

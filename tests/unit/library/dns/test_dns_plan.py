@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 from pulumi_hosted_mesh.dns.arguments import provider_arguments, publisher_arguments, reader_arguments
-from pulumi_hosted_mesh.dns.plan import Pair, own_pairs, pairs, pattern
+from pulumi_hosted_mesh.dns.manifests import records_label
+from pulumi_hosted_mesh.dns.plan import Pair, exact_pattern, own_pairs, pairs, parents, pattern
 from pulumi_hosted_mesh.dns.rights import PUBLISHER, WRITER, reader_rules
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.dns import DnsBridge, Source
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 
 from tests.unit.library.dns.documents import RFC2136, document, provider
 
 
 def bridge_of(*providers: dict[str, Any], **fields: Any) -> DnsBridge:
-    return read(DnsBridge, document(*providers, **fields))
+    return read_document(DnsBridge, document(*providers, **fields))
 
 
 def found(*providers: dict[str, Any], **fields: Any) -> dict[str, Pair]:
@@ -29,7 +30,7 @@ def test_selectors_choose_edges_and_edges_may_not_publish() -> None:
     assert list(found(one, two)) == ["north-inner", "north-outer", "south-outer"]
     given = document(one, two)
     given["edges"][0]["publishes"] = False
-    assert [pair.name for pair in pairs(read(DnsBridge, given))] == ["south-outer"]
+    assert [pair.name for pair in pairs(read_document(DnsBridge, given))] == ["south-outer"]
 
 
 def test_each_edge_has_a_zone_of_its_own() -> None:
@@ -44,7 +45,7 @@ def test_a_zone_of_two_edges_is_refused() -> None:
     with pytest.raises(InvalidInputError) as caught:
         pairs(bridge_of(provider(zones=[{"name": "example.com"}])))
     assert str(caught.value.problems[0]).startswith(
-        "providers[0].zones[0]: example.com would be written by the edges north and south, so its names had no one"
+        "providers[0].zones[0]: example.com would be written by the edges north and south, so its names have no"
     )
     # One edge alone may have it, and a zone that says so is everybody's.
     assert pairs(bridge_of(provider(zones=[{"name": "example.com"}]), edges=("north",)))
@@ -178,8 +179,22 @@ def test_arguments_of_each_type(section: dict[str, Any], expected: list[str]) ->
     bridge = bridge_of(provider({"id": "p", **section}))
     arguments = provider_arguments(bridge, pairs(bridge)[0])
     assert arguments[arguments.index(expected[0]) :] == expected
-    for both in (arguments, publisher_arguments(bridge, pairs(bridge)[0])):
-        assert "--domain-filter=north.example.com" in both
+    assert "--domain-filter=north.example.com" in publisher_arguments(bridge, pairs(bridge)[0])
+    # The filter of these three also selects zones, by their own names.
+    by_filter = section["type"] in ("google", "azure", "cloudflare")
+    admitted = rf"{pattern(['north.example.com'])}|^(com|example\.com)$"
+    written = f"--regex-domain-filter={admitted}" if by_filter else "--domain-filter=north.example.com"
+    assert [one for one in arguments if "domain" in one] == [written]
+
+
+def test_the_zones_above_are_admitted_by_their_own_names_alone() -> None:
+    assert parents(["a.b.example.com", "example.org"]) == ["b.example.com", "com", "example.com", "org"]
+    written = exact_pattern(parents(["north.example.com"]))
+    assert [bool(re.fullmatch(written, one)) for one in ("example.com", "x.example.com", "south.example.com")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_reader_reads_and_hands_on() -> None:
@@ -232,3 +247,21 @@ def test_the_programs_own_records_are_read_in_one_namespace_by_the_pods_account(
     edges = [publisher_arguments(bridge, pair) for pair in pairs(bridge)]
     assert all("--label-filter=view=inner" in one and "--namespace=hosted-mesh-dns" not in one for one in edges)
     assert own_pairs(bridge_of()) == []
+
+
+def test_a_publisher_that_is_renamed_or_moved_has_the_same_records() -> None:
+    def label(*providers: dict[str, Any], **fields: Any) -> str:
+        bridge = bridge_of(*providers, **fields)
+        (value,) = records_label(bridge, pairs(bridge)[0]).values()
+        assert re.fullmatch("[0-9a-f]{40}", value)
+        return value
+
+    first = label(provider())
+    assert label(provider(id="renamed"), namespace="elsewhere") == first
+    others = [
+        label(provider(), edges=("south", "north")),
+        label(provider(), owner="other"),
+        label(provider(zones=[{"name": "{edge}.example.org"}])),
+        label(provider(coredns={"endpoints": ["https://etcd.other.test:2379"]})),
+    ]
+    assert len({first, *others}) == 5
