@@ -1,54 +1,59 @@
-"""Arguments of each external-dns, by pair and by edge. Pure functions: no credential is among them.
+"""Arguments of each external-dns, by pair and by edge. Pure functions: no argument contains a credential.
 
-What a provider wants as a secret is in `credentials`, as variables or files.
+`credentials` has the providers' secrets, as variables or files.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from pulumi_hosted_mesh.dns.plan import Pair, pattern
+from pulumi_hosted_mesh.dns.plan import Pair, exact_pattern, parents, pattern
 from pulumi_hosted_mesh.spec.dns import Authentication, DnsBridge, DnsProvider, Edge, ProviderType
 
 EDGE_FOLDER: Final = "/etc/hosted-mesh/edge"
 KUBECONFIG: Final = "kubeconfig"
 PIPE_FOLDER: Final = "/run/hosted-mesh"
-# A pipe, by which external-dns gets the address of the proxy beside it. Before that it asks nobody anything.
+# A named pipe: external-dns waits here for the address of the proxy beside it, and sends no request before.
 _KUBECONFIG: Final = f"--kubeconfig={PIPE_FOLDER}/{KUBECONFIG}"
 CREDENTIALS_FOLDER: Final = "/etc/hosted-mesh/credentials"
 METRICS_PORT: Final = 7979
 PROVIDER_METRICS_PORT: Final = 7980
-WRITER_PORT: Final = 8888
-# external-dns' own, which no flag changes.
+READER_PORT: Final = 8888
+# external-dns fixes this port: no flag changes it.
 PROVIDER_PORT: Final = 8888
 GATE_PORT: Final = 8889
 EDGE_PORT: Final = 8890
-# By default external-dns gives up after 15 s, and then it ends. A replica may wait a minute for its turn, and a large
+# By default external-dns exits after 15 s without a response. A replica may wait a minute for its turn, and a large
 # change takes minutes.
 _PATIENCE: Final = ("--webhook-provider-read-timeout=10m", "--webhook-provider-write-timeout=10m")
-# After an event external-dns waits five seconds (v0.21, controller.go), and here are two in a row. A pass at each look
-# at its clock, once a second, goes round that: sources are informers, and the program beside it answers from memory or
-# lets it wait. Each pass without changes would write a line at level info.
+# After an event external-dns waits five seconds (v0.21, controller.go), and two of them run in a row. An interval below
+# its one-second clock avoids this wait: sources are informers, and the sidecar answers from memory or delays the
+# request. At level info each pass without changes would write a line.
 _SOON: Final = (
     "--interval=500ms",
-    # Without --events it ends each request after 30 s by default, watches too: two of each kind in a minute.
+    # Without --events it ends each request after 30 s by default, also watches: two of each kind in a minute.
     "--kube-api-request-timeout=0s",
     f"--metrics-address=:{METRICS_PORT}",
     "--log-format=json",
     "--log-level=warning",
 )
-# These write names into etcd keys and zone-file text; the others hand them to an API that knows what a name is.
+# These write names into etcd keys and zone-file text; the others pass them to an API that validates names.
 _RAW: Final = (ProviderType.COREDNS, ProviderType.RFC2136)
+# They use the zones that the filter admits by their own names (provider/google/google.go, azure/azure.go and
+# cloudflare/cloudflare.go, zones), so a zone above the pair's domains needs an entry. Route 53 has a flag for it.
+_ZONES_BY_FILTER: Final = (ProviderType.GOOGLE, ProviderType.AZURE, ProviderType.CLOUDFLARE)
+AZURE_FILE: Final = "azure.json"
 
 
 def publisher_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
-    """Of the external-dns that reads one edge's DNSEndpoints and plans what one provider should have.
+    """Arguments of the external-dns that reads one edge's DNSEndpoints and plans one provider's records.
 
-    The program's own it reads by its Pod's account, in one namespace; `recordSelector` is for what users write.
+    It reads the program's own records with its Pod's account, in one namespace. `recordSelector` applies to users'
+    records only.
     """
     provider = pair.provider
     wanted = {} if pair.own else provider.record_selector
-    # It notes in each DNSEndpoint which generation it saw, before it plans: by default 5 a second.
+    # Before it plans, it writes the observed generation into each DNSEndpoint, by default 5 a second.
     own = [f"--namespace={bridge.namespace}", "--kube-api-qps=200", "--kube-api-burst=400"]
     selector = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
     return [
@@ -66,13 +71,13 @@ def publisher_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
 
 
 def provider_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
-    """Of the external-dns that has the provider's credential: it writes what it is told, in the pair's domains."""
+    """Arguments of the external-dns with the provider's credential: it applies changes in the pair's domains."""
     return [
         "--webhook-server",
-        # One must be named, and this one asks nobody anything before it is used, which it is not.
+        # external-dns requires a source. This one sends no request until it is read, and a webhook server reads none.
         "--source=connector",
         *(f"--managed-record-types={one}" for one in pair.provider.record_types),
-        *_domains(pair),
+        *(_domains_and_zones(pair) if pair.provider.type in _ZONES_BY_FILTER else _domains(pair)),
         *_registry(bridge, pair),
         *_PATIENCE,
         f"--metrics-address=:{PROVIDER_METRICS_PORT}",
@@ -82,10 +87,10 @@ def provider_arguments(bridge: DnsBridge, pair: Pair) -> list[str]:
 
 
 def reader_arguments(edge: Edge) -> list[str]:
-    """Of the external-dns that finds an edge's names; the writer beside it makes DNSEndpoints of them.
+    """Arguments of the external-dns that finds an edge's names. The sidecar stores them as DNSEndpoints.
 
-    Names are not filtered here: one outside the edge's zones becomes a DNSEndpoint too, whose status says why it is not
-    published.
+    It does not filter names: a name outside the edge's zones becomes a DNSEndpoint too. Its status has the reason why
+    it is not published.
     """
     return [
         *(f"--source={source}" for source in edge.sources),
@@ -95,7 +100,7 @@ def reader_arguments(edge: Edge) -> list[str]:
         "--service-type-filter=LoadBalancer",
         "--policy=sync",
         "--registry=noop",
-        *_webhook(WRITER_PORT),
+        *_webhook(READER_PORT),
     ]
 
 
@@ -105,21 +110,38 @@ def _webhook(port: int) -> list[str]:
 
 def _domains(pair: Pair) -> list[str]:
     if pair.provider.type not in _RAW:
-        # Such a filter also chooses among the account's zones, by their names.
+        # This filter also selects the account's zones by name.
         return [
             *(f"--domain-filter={one}" for one in pair.include),
             *(f"--exclude-domains={one}" for one in pair.exclude),
         ]
+    return _patterns(pair, pattern(pair.include))
+
+
+def _domains_and_zones(pair: Pair) -> list[str]:
+    """The filter of the writing container: the pair's domains, and the names of zones that can hold them.
+
+    It also admits a record with the exact name of such a zone. The planning container's filter does not.
+    """
+    return _patterns(pair, f"{pattern(pair.include)}|{exact_pattern(parents(pair.include))}")
+
+
+def _patterns(pair: Pair, admitted: str) -> list[str]:
     excluded = [f"--regex-domain-exclusion={pattern(pair.exclude)}"] if pair.exclude else []
-    return [f"--regex-domain-filter={pattern(pair.include)}", *excluded]
+    return [f"--regex-domain-filter={admitted}", *excluded]
+
+
+def owner_id(bridge: DnsBridge, pair: Pair) -> str:
+    """The owner of a pair's records. Without the provider's id, so that a renamed provider owns its records still."""
+    return f"{bridge.owner}.{pair.edge.name}"
 
 
 def _registry(bridge: DnsBridge, pair: Pair) -> list[str]:
-    owner = f"--txt-owner-id={bridge.owner}.{pair.edge.name}"
+    owner = f"--txt-owner-id={owner_id(bridge, pair)}"
     if pair.provider.type is ProviderType.COREDNS:
-        # Keeps the owner beside each target; its TXT registry loses track of a record with two of them.
+        # Stores the owner beside each target. The TXT registry of this provider loses records with two targets.
         return ["--registry=noop", "--coredns-strictly-owned", owner]
-    # A label of its own keeps the registry's records inside the zone, also those of the zone's own name.
+    # A separate label keeps the registry's records inside the zone, also the record of the zone's own name.
     return ["--registry=txt", owner, "--txt-prefix=%{record_type}-owner.", "--txt-wildcard-replacement=any"]
 
 
@@ -154,7 +176,7 @@ def _provider(provider: DnsProvider) -> list[str]:
             f"--provider={'azure-private-dns' if azure.private else 'azure'}",
             f"--azure-resource-group={azure.resource_group}",
             f"--azure-subscription-id={azure.subscription}",
-            f"--azure-config-file={CREDENTIALS_FOLDER}/azure.json",
+            f"--azure-config-file={CREDENTIALS_FOLDER}/{AZURE_FILE}",
         ]
     elif provider.type is ProviderType.CLOUDFLARE:
         proxied = provider.cloudflare is not None and provider.cloudflare.proxied

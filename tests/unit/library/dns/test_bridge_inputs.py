@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from pulumi_hosted_mesh.dns import manifests
-from pulumi_hosted_mesh.dns.given import Given
 from pulumi_hosted_mesh.dns.plan import Plan
+from pulumi_hosted_mesh.dns.validated_inputs import BridgeInputs
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.dns import DnsBridge
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 
 from tests.unit.library.dns.documents import RFC2136, document, provider
 
@@ -25,12 +25,12 @@ EDGES = {"north": "x", "south": "x"}
 
 
 def bridge_of(*providers: dict[str, Any], **fields: Any) -> DnsBridge:
-    return read(DnsBridge, document(*(providers or (provider(), provider(RFC2136))), **fields))
+    return read_document(DnsBridge, document(*(providers or (provider(), provider(RFC2136))), **fields))
 
 
 def refused(bridge: DnsBridge, *given: Any) -> list[str]:
     with pytest.raises(InvalidInputError) as error:
-        Given(*given).require_whole(bridge, Plan.of(bridge))
+        BridgeInputs(*given).require_whole(bridge, Plan.of(bridge))
     return [f"{one.field}: {one.rule}" for one in error.value.problems]
 
 
@@ -44,13 +44,15 @@ def test_all_that_is_missing_or_unknown_is_named_at_once() -> None:
         "publisher_kubeconfigs: has none for edge south",
         "reader_kubeconfigs: has none for edge south",
         "credentials.outer: is required: provider outer has authentication credentials",
-        "credentials.other: is of no provider",
+        "credentials.other: belongs to no provider",
     ]
 
 
 def test_of_an_edge_for_which_nothing_runs_nothing_is_asked() -> None:
     bridge = bridge_of(provider(selector={"region": "north"}))
-    Given({"north": "x"}, {"north": "x"}, {"inner": CREDENTIALS["inner"]}, {}).require_whole(bridge, Plan.of(bridge))
+    BridgeInputs({"north": "x"}, {"north": "x"}, {"inner": CREDENTIALS["inner"]}, {}).require_whole(
+        bridge, Plan.of(bridge)
+    )
 
 
 def test_what_runs_is_the_edges_pairs_and_the_control_planes_own() -> None:
@@ -84,9 +86,30 @@ def test_each_pod_has_the_account_of_what_it_does() -> None:
 
 
 def test_labels_say_whose_it_is_only_where_the_document_does() -> None:
-    plan = Plan.of(bridge_of(provider(project="shop"), edges=("north",)))
+    given = document(provider(project="shop"), edges=("north",))
+    given["edges"][0]["project"] = "shop"
+    plan = Plan.of(read_document(DnsBridge, given))
     assert manifests.pair_labels(plan.pairs[0]) == {
         "hosted-mesh.io/dns-edge": "north",
         "hosted-mesh.io/dns-provider": "inner",
         "hosted-mesh.io/project": "shop",
     }
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_pods_have_no_ids_of_users_where_the_cluster_assigns_them(fixed: bool) -> None:
+    """OpenShift's restricted-v2 rejects ids outside of the namespace's range."""
+    bridge = bridge_of(provider(controlPlaneZones=["mesh.example.org"]), fixedUser=fixed)
+    plan = Plan.of(bridge)
+    pods = [manifests.publisher_pod(bridge, pair, ()) for pair in (*plan.pairs, *plan.own)]
+    pods += [manifests.reader_pod(bridge, edge) for edge in bridge.edges]
+    for pod in pods:
+        context = pod["securityContext"]
+        assert context["runAsNonRoot"] is True
+        assert len({"runAsUser", "runAsGroup", "fsGroup"} & context.keys()) == (3 if fixed else 0)
+        assert all("runAsUser" not in one["securityContext"] for one in pod["containers"])
+
+
+def test_images_are_pinned_by_digest() -> None:
+    images = bridge_of(provider()).images
+    assert all("@sha256:" in one for one in (images.external_dns, images.python))
