@@ -1,19 +1,16 @@
-"""Stack `dns-edge`: the accounts by which the DNS bridge reads one data plane, and the kind DNSEndpoint there."""
+"""Stack `dns-edge`: the DNS bridge's accounts on one data plane, and the kind DNSEndpoint there."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pulumi_hosted_mesh import DnsEdge
-from pulumi_hosted_mesh.assembly.document import data_plane_cluster
-from pulumi_hosted_mesh.spec.dns import DnsEdgeStack
-from pulumi_hosted_mesh.spec.stack import StackSettings
+from pulumi_hosted_mesh import DnsEdge, DnsEdgeStack, StackSettings, data_plane_cluster, has_user_facing_service
 
 from stacks import configuration
 
 
 async def build(_settings: StackSettings) -> dict[str, Any]:
-    """Outputs: `publisher_kubeconfig`, `reader_kubeconfig` (secret, for `dns`)."""
+    """Outputs: `publisher_kubeconfig`, `reader_kubeconfig` (secret, for `dns`), and `user_facing` (public)."""
     document = configuration.document(DnsEdgeStack, "dnsEdge")
     made = DnsEdge(
         document.edge.name,
@@ -26,4 +23,8 @@ async def build(_settings: StackSettings) -> dict[str, Any]:
             "token_generation": document.token_generation,
         },
     )
-    return {"publisher_kubeconfig": made.publisher_kubeconfig, "reader_kubeconfig": made.reader_kubeconfig}
+    outputs = {"publisher_kubeconfig": made.publisher_kubeconfig, "reader_kubeconfig": made.reader_kubeconfig}
+    if not document.edge.only_user_facing:
+        return outputs
+    found = has_user_facing_service(document.cluster, document.edge, "dnsEdge.cluster", configuration.SOURCE)
+    return {**outputs, "user_facing": found}

@@ -260,3 +260,46 @@ def test_a_document_that_cannot_be_used_is_one_message(
     assert done.code != 0
     assert message in done.text
     assert "Traceback" not in done.text
+
+
+@pytest.mark.usefixtures("clean")
+def test_an_edge_without_a_user_facing_service_costs_nothing_until_it_has_one(
+    project: Project, engine_sandbox: Sandbox, provider: Api, user: Api
+) -> None:
+    def cluster(api: Api) -> dict[str, str]:
+        return {"kubeconfig": str(engine_sandbox.kubeconfig), "context": api.cluster.name}
+
+    edge = {"name": "east", "onlyUserFacing": True, "sources": ["service"]}
+    side = {"cluster": cluster(user), "edge": edge, "keepCrd": False}
+    there = project.stack("dns-edge", {"stack": "dns-edge", "dnsEdge": side})
+    server = {"id": "office", "type": "coredns", "authentication": "none", "zones": [{"name": "{edge}.example.com"}]}
+    bridge = {
+        "edges": [edge],
+        "providers": [{**server, "coredns": {"endpoints": ["http://etcd.example.com:2379"]}}],
+        "waitUntilReady": False,
+    }
+    references = {"edges": {"east": "organization/hosted-mesh/dns-edge"}}
+    config = {"stack": "dns", "dns": {"cluster": cluster(provider), "bridge": bridge}, "references": references}
+    here = project.stack("dns", config)
+
+    def deployments() -> list[str]:
+        found = provider.get("deployments", "-n", "hosted-mesh-dns")["items"]
+        return sorted(one["metadata"]["name"] for one in found)
+
+    there.up()
+    assert there.outputs()["user_facing"] is False
+    assert "nothing runs for these edges: east" in here.up().text
+    assert deployments() == []
+
+    assert user.kubectl("create", "service", "loadbalancer", "web", "-n", "default", "--tcp=80:8080").code == 0
+    try:
+        hostname = "external-dns.alpha.kubernetes.io/hostname=web.east.example.com"
+        assert user.kubectl("annotate", "service", "web", "-n", "default", hostname).code == 0
+        there.up()
+        assert there.outputs()["user_facing"] is True
+        here.up()
+        assert deployments() == ["dns-publisher-east-office", "dns-reader-east"]
+    finally:
+        user.kubectl("delete", "service", "web", "-n", "default")
+    here.destroy()
+    there.destroy()
