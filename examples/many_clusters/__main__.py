@@ -2,7 +2,7 @@
 
 pip install -r requirements.txt && pulumi stack init fleet && pulumi up
 
-A document, kubeconfig or chart that cannot be used ends the run with one message and no trace.
+An invalid document, kubeconfig or chart ends the run with one message and no trace.
 """
 
 from pathlib import Path
@@ -15,5 +15,9 @@ fleet = hosted_mesh.MeshDeployment("fleet", hosted_mesh.read_deployment(Path(__f
 
 pulumi.export("meshes", fleet.meshes)
 pulumi.export("trust domains", fleet.trust_domains)
-# Without external-dns: what the hosts' names lead to in DNS.
+# Without external-dns: the addresses for the hosts' records in DNS.
 pulumi.export("addresses", fleet.addresses)
+# Public facts: for the documents of a federation, and for checks of webhooks.
+pulumi.export("root certificates", fleet.root_certificates)
+pulumi.export("endpoints", fleet.endpoints)
+pulumi.export("injection labels", fleet.injection_labels)

@@ -1,4 +1,4 @@
-"""The clusters in a composition's arguments, as wrappers: the control plane's and the data planes', none twice."""
+"""The wrappers of the clusters in a composition's arguments. No cluster occurs twice."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CONTROL_PLANE = "controlPlane"
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a data plane's cluster stands. field: `memberships[0]`. given: the arguments there.
+class ClusterArgument:
+    """A data plane's cluster in the arguments. field: such as `memberships[0]`. given: the field's arguments.
 
-    name: of the component's part that is made of it, and so of its provider.
+    name: prefix of the names of its provider and its part of the component.
     """
 
     field: str
@@ -27,25 +27,33 @@ class Place:
 
 
 @dataclass(frozen=True)
-class GivenClusters:
-    """The wrappers. data_planes: one for each place, in order."""
+class MeshClusters:
+    """The wrappers. data_planes: one for each argument, in order."""
 
     control_plane: ControlPlaneCluster
     data_planes: tuple[DataPlaneCluster, ...]
 
     @classmethod
-    def of(cls, name: str, holder: Any, places: Sequence[Place], source: str, *, parent: pulumi.Resource) -> Self:
+    def of(
+        cls,
+        name: str,
+        holder: Any,
+        arguments: Sequence[ClusterArgument],
+        source: str,
+        *,
+        parent: pulumi.Resource,
+    ) -> Self:
         """The clusters of a component's arguments. name: of the component. holder: its argument `control_plane`.
 
-        source: what the fields belong to, for errors. parent: of the providers.
-        Raises: InvalidInputError for a cluster that is missing, of the other role, or there twice.
+        source: the component in errors. parent: of the providers.
+        Raises: InvalidInputError for a cluster that is missing, of the other role, or repeated.
         """
         control_plane = ControlPlaneCluster.of(cluster_of(holder, CONTROL_PLANE, source), name=name, parent=parent)
         by_field = {
             f"{one.field}.{CLUSTER}": DataPlaneCluster.of(
                 cluster_of(one.given, one.field, source), name=one.name, parent=parent
             )
-            for one in places
+            for one in arguments
         }
         refuse_one_given_twice({f"{CONTROL_PLANE}.{CLUSTER}": control_plane, **by_field}, source)
         return cls(control_plane, tuple(by_field.values()))

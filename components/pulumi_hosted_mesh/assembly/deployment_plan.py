@@ -1,29 +1,32 @@
-"""One mesh document per cluster, from a template, the clusters, and what differs between them. Pure: no resource."""
+"""One mesh document per cluster, from a template, the clusters and overrides. Pure: no resource."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pulumi_hosted_mesh.charts.merge import merged
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.spec.deployment import Deployment, DeploymentCluster
-from pulumi_hosted_mesh.spec.exposure import EXTERNAL, LoadBalancerExposure
+from pulumi_hosted_mesh.spec.data_plane import ServiceType
+from pulumi_hosted_mesh.spec.deployment import Component, Deployment, DeploymentCluster, RootSharing
+from pulumi_hosted_mesh.spec.exposure import EXTERNAL, ExternalExposure
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, suffixed
+from pulumi_hosted_mesh.spec.trust import AuthorityManagement
+from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, EAST_WEST_PORT, suffixed
 
 Arguments = dict[str, Any]
 SOURCE = "the deployment"
 RESOURCE = "resource"
+STATUS_PORT = 15021
 UNIQUE = "Put {cluster} into it, or override it for one of them"
 
 
 @dataclass(frozen=True)
 class Planned:
-    """What one cluster gets. namespaces: of the mesh's members, to be made there."""
+    """The mesh of one cluster. namespaces: to be created there, as members of the mesh."""
 
     cluster: DeploymentCluster
     mesh: Mesh
@@ -31,11 +34,11 @@ class Planned:
 
 
 def planned(deployment: Deployment) -> list[Planned]:
-    """A mesh for each cluster that is chosen, by the clusters' names.
+    """A mesh for each selected cluster, sorted by the clusters' names.
 
-    What a cluster gets depends on the template, its own entry and its overrides, and on no other cluster.
-    Raises: InvalidInputError with every problem: a selection or an override that fits no cluster, what the template and
-    its overrides make that is no mesh document, and names that two meshes would share.
+    A cluster's mesh depends on the template, the cluster's entry and its overrides, and on no other cluster.
+    Raises: InvalidInputError with every problem: selections and overrides without a cluster, invalid mesh documents,
+    and names that two meshes would share.
     """
     problems = [*_unknown_names(deployment), *_selects_nothing(deployment)]
     if problems:
@@ -50,7 +53,7 @@ def planned(deployment: Deployment) -> list[Planned]:
             plans.append(Planned(cluster, read_arguments(Mesh, arguments), tuple(namespaces)))
         except InvalidInputError as refused:
             problems += [_of_deployment(deployment, cluster, one) for one in refused.problems]
-    problems += [*_external_with_ranges(deployment, plans), *_shared_names(plans)]
+    problems += [*_external_with_ranges(deployment, plans), *_shared_names(plans), *_shared_root(deployment, plans)]
     if problems:
         raise InvalidInputError(list(dict.fromkeys(problems)), SOURCE)
     return plans
@@ -67,28 +70,28 @@ def chosen(deployment: Deployment) -> list[DeploymentCluster]:
 
 
 def _unknown_names(deployment: Deployment) -> Iterator[Problem]:
-    known = [one.name for one in deployment.clusters]
+    clusters = [one.name for one in deployment.clusters]
     named = [("select.names", name) for name in (deployment.select.names if deployment.select else ())]
     for position, override in enumerate(deployment.overrides):
         named += [(f"overrides[{position}].clusters", name) for name in override.clusters]
     for field, name in named:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            fix = f"Did you mean {near[0]}?" if near else f"The clusters are {', '.join(sorted(known))}"
+        if name not in clusters:
+            near = difflib.get_close_matches(name, clusters, n=1)
+            fix = f"Did you mean {near[0]}?" if near else f"The clusters are {', '.join(sorted(clusters))}"
             yield Problem(field, f"names {name}, which is none of the clusters", fix)
 
 
 def _selects_nothing(deployment: Deployment) -> Iterator[Problem]:
-    """Refused, and no warning: with no cluster left the next `pulumi up` would remove every mesh."""
+    """An error, not a warning: without a selected cluster the next `pulumi up` would remove every mesh."""
     select = deployment.select
     if select is None:
         return
     if not select.names and not select.labels:
-        yield Problem("select", "chooses no cluster", "Give names or labels, or leave select out for all clusters")
+        yield Problem("select", "chooses no cluster", "Add names or labels, or leave select out for all clusters")
     elif select.labels and not any(select.labels.items() <= one.labels.items() for one in deployment.clusters):
         shown = ", ".join(f"{key}: {value}" for key, value in sorted(select.labels.items()))
         rule = f"matches none of the clusters ({shown})"
-        yield Problem("select.labels", rule, "Correct the labels here or those of the clusters")
+        yield Problem("select.labels", rule, "Correct these labels or the clusters' labels")
 
 
 def _overrides_elsewhere(deployment: Deployment, clusters: Iterable[DeploymentCluster]) -> Iterator[Problem]:
@@ -97,11 +100,11 @@ def _overrides_elsewhere(deployment: Deployment, clusters: Iterable[DeploymentCl
         for name in override.clusters:
             if name not in names:
                 rule = f"names {name}, which select does not choose, so it would have no effect"
-                yield Problem(f"overrides[{position}].clusters", rule, "Choose it in select, or take it out here")
+                yield Problem(f"overrides[{position}].clusters", rule, "Choose it in select, or remove it here")
 
 
 def _arguments(deployment: Deployment, cluster: DeploymentCluster) -> Arguments:
-    """The arguments of a cluster's mesh, as far as they are plain."""
+    """The plain arguments of a cluster's mesh."""
     template = deployment.template.arguments()
     for override in deployment.overrides:
         if cluster.name in override.clusters:
@@ -110,6 +113,9 @@ def _arguments(deployment: Deployment, cluster: DeploymentCluster) -> Arguments:
     template = {"trust_domain": "{mesh}.mesh.local", "network": "{mesh}", **template, "name": name}
     template = _filled(template, {"{cluster}": cluster.name, "{mesh}": name})
     data_plane = {**template.pop("data_plane", {}), "network": template.pop("network")}
+    template.pop("provider", None)
+    gateways = [_component(one) for one in data_plane.pop("components", [])]
+    data_plane["gateways"] = [*gateways, *data_plane.get("gateways", [])]
     given = cluster.arguments()
     own = {key: given[key] for key in ("api_server", "certificate_authority") if given.get(key)}
     data_plane["access"] = {**data_plane.get("access", {}), **own}
@@ -117,6 +123,15 @@ def _arguments(deployment: Deployment, cluster: DeploymentCluster) -> Arguments:
     control_plane = deployment.control_plane.arguments()
     control_plane.pop("cluster", None)
     return {**template, "control_plane": control_plane, "revisions": revisions, "memberships": [data_plane]}
+
+
+def _component(purpose: str) -> Arguments:
+    """The gateway of a component. For peers it has the port of a federation's default."""
+    if purpose == Component.INGRESS:
+        return {"name": purpose}
+    inside = {"type": ServiceType.CLUSTER_IP.value} if purpose == Component.EGRESS else {}
+    ports = [{"name": "status-port", "port": STATUS_PORT}, {"name": "tls", "port": EAST_WEST_PORT}]
+    return {"name": purpose, "service": {**inside, "ports": ports}}
 
 
 def _overridden(template: Arguments, override: Arguments) -> Arguments:
@@ -135,7 +150,7 @@ def _name(revision: Arguments) -> str:
 
 
 def _filled(part: Any, names: Mapping[str, str]) -> Any:
-    """With the names in every text; a key is none."""
+    """The part with the names in every text, except for keys."""
     if isinstance(part, Mapping):
         return {key: _filled(value, names) for key, value in part.items()}
     if isinstance(part, list):
@@ -147,7 +162,7 @@ def _filled(part: Any, names: Mapping[str, str]) -> Any:
 
 
 def _exposed(revision: Arguments, cluster: DeploymentCluster) -> Arguments:
-    """With the cluster's ranges; by kind `external` they would have no effect, which is refused later."""
+    """The revision with the cluster's ranges. With kind `external` they have no effect: a later check rejects them."""
     exposure = revision.get("exposure") or {}
     if not cluster.source_ranges or exposure.get("kind") == EXTERNAL:
         return revision
@@ -155,7 +170,7 @@ def _exposed(revision: Arguments, cluster: DeploymentCluster) -> Arguments:
 
 
 def _of_deployment(deployment: Deployment, cluster: DeploymentCluster, problem: Problem) -> Problem:
-    """A problem of a cluster's mesh document, with the field that made it."""
+    """A problem of a cluster's mesh document, with the deployment's field."""
     position = deployment.clusters.index(cluster)
     field = problem.field.removeprefix("memberships[0].")
     inner = field != problem.field
@@ -165,22 +180,37 @@ def _of_deployment(deployment: Deployment, cluster: DeploymentCluster, problem: 
     if field == "(document)":
         place = "template"
     elif field.endswith(".exposure") and problem.rule == "is required":
-        fix = f"Give sourceRanges in clusters[{position}], or an exposure in the template"
-        return Problem(f"clusters[{position}].sourceRanges", "is required where the template has no exposure", fix)
+        fix = f"Add sourceRanges in clusters[{position}], or an exposure in the template"
+        return Problem(f"clusters[{position}].sourceRanges", "is required if the template has no exposure", fix)
     overridden = any(cluster.name in one.clusters for one in deployment.overrides)
     return Problem(f"{place}, as overridden for {cluster.name}" if overridden else place, problem.rule, problem.fix)
 
 
 def _external_with_ranges(deployment: Deployment, plans: Iterable[Planned]) -> Iterator[Problem]:
     for one in plans:
-        exposed = [isinstance(revision.exposure, LoadBalancerExposure) for revision in one.mesh.revisions]
-        if one.cluster.source_ranges and not any(exposed):
+        external = [isinstance(revision.exposure, ExternalExposure) for revision in one.mesh.revisions]
+        if one.cluster.source_ranges and all(external):
             field = f"clusters[{deployment.clusters.index(one.cluster)}].sourceRanges"
-            yield Problem(field, "limits nothing, for its mesh's exposure is external", "Leave it out")
+            yield Problem(field, "has no effect: its mesh's exposure is external", "Leave it out")
+
+
+def _shared_root(deployment: Deployment, plans: Sequence[Planned]) -> Iterator[Problem]:
+    """One root has one algorithm, and one lifetime of its own and of all its intermediates."""
+    if deployment.root is not RootSharing.SHARED:
+        return
+    for one in plans:
+        trust = one.mesh.trust
+        if trust.management is not AuthorityManagement.OWN:
+            rule = f"is shared, but the mesh of {one.cluster.name} has trust.management: {trust.management.value}"
+            yield Problem("root", rule, "Leave root out, or trust.management")
+        for field in ("algorithm", "root", "intermediate"):
+            if getattr(trust, field) != getattr(plans[0].mesh.trust, field):
+                rule = f"differs between {plans[0].cluster.name} and {one.cluster.name}, but they share one root"
+                yield Problem(f"template.trust.{field}", rule, "Leave it out of overrides")
 
 
 def _shared_names(plans: Iterable[Planned]) -> Iterator[Problem]:
-    """Names that must differ between meshes, and do not. Meshes of one name would have one namespace, too."""
+    """Names that must differ between meshes, but do not. Meshes of one name would also share a namespace."""
     owners: dict[tuple[str, str], str] = {}
     for one in plans:
         for kind, field, value in _names(one):
@@ -196,7 +226,7 @@ def _shared_names(plans: Iterable[Planned]) -> Iterator[Problem]:
 
 
 def _names(one: Planned) -> Iterator[tuple[str, str, str]]:
-    """What must differ: kind, field that makes it, and name."""
+    """The names that must differ: kind, field that sets it, and name."""
     mesh = one.mesh
     yield "name", "name", mesh.name
     yield "trust domain", "trustDomain", mesh.domain
@@ -204,7 +234,8 @@ def _names(one: Planned) -> Iterator[tuple[str, str, str]]:
     for position, revision in enumerate(mesh.revisions):
         field = f"revisions[{position}]"
         yield "host", f"{field}.host", revision.host
-        # What Pulumi calls a revision's parts: `berlin` with revision `canary`, and a cluster `berlin-canary`.
+        # Pulumi's names of a revision's parts: `berlin` with revision `canary` equals a cluster `berlin-canary`.
         yield RESOURCE, "clusters", suffixed(one.cluster.name, revision.name)
-        if isinstance(revision.exposure, LoadBalancerExposure) and revision.exposure.webhooks:
-            yield "host", f"{field}.exposure.webhooks.host", revision.exposure.webhooks.host
+        if host := revision.exposure.address.webhook_host:
+            own = "webhookHost" if isinstance(revision.exposure, ExternalExposure) else "webhooks.host"
+            yield "host", f"{field}.exposure.{own}", host

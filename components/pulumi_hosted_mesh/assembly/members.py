@@ -1,4 +1,4 @@
-"""The members of a mesh in one program, and the arguments of what is made for each. Pure: no resource."""
+"""The members of a mesh in one program, and the arguments of their components. Pure: no resource."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_hosted_mesh.assembly.given_clusters import Place
+from pulumi_hosted_mesh._generated.inputs import ChartSourceArgs
+from pulumi_hosted_mesh.assembly.cluster_arguments import ClusterArgument
 from pulumi_hosted_mesh.boundary.arguments import SOURCE, in_python, outputs_of
 from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
 from pulumi_hosted_mesh.charts.directory import newest
@@ -14,7 +15,6 @@ from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster
 from pulumi_hosted_mesh.data_plane.access import DataPlaneAccessArgs
 from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrdsArgs
 from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlaneArgs
-from pulumi_hosted_mesh.inputs import ChartSourceArgs
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.data_plane import Member, Membership, TokenKind
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -26,7 +26,7 @@ from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP, suffixed
 class MeshMember:
     """One data plane of a mesh. prefix: of the names of its components.
 
-    access: arguments of istiod's access, Outputs among them.
+    access: arguments of istiod's access; they may be Outputs.
     """
 
     prefix: str
@@ -36,7 +36,7 @@ class MeshMember:
     access: Any
 
     def access_args(self) -> DataPlaneAccessArgs:
-        """Of its DataPlaneAccess."""
+        """Arguments of its DataPlaneAccess."""
         return {
             "mesh": self.mesh.name,
             "cluster": self.cluster,
@@ -46,23 +46,23 @@ class MeshMember:
         }
 
     def crds_args(self) -> DataPlaneCrdsArgs:
-        """Of its DataPlaneCrds: one set for all revisions."""
+        """Arguments of its DataPlaneCrds: one set for all revisions."""
         return {
             "cluster": self.cluster,
             "charts": newest(one.charts for one in self.mesh.revisions).arguments(),
             "keep_on_destroy": self.membership.crds.keep_on_destroy,
         }
 
-    def data_plane_args(self, revision: Revision, endpoint: ControlPlaneEndpoint) -> RemoteDataPlaneArgs:
-        """Of its RemoteDataPlane of one revision. endpoint: what it is told of that."""
+    def remote_data_plane_args(self, revision: Revision, endpoint: ControlPlaneEndpoint) -> RemoteDataPlaneArgs:
+        """Arguments of its RemoteDataPlane for one revision. endpoint: the revision's."""
         charts: Any = {key: value for key, value in revision.charts.arguments().items() if key != "version"}
-        arguments = data_plane_args(
+        arguments = remote_data_plane_args(
             self.membership, self.cluster, endpoint, charts, is_first=revision == self.mesh.revisions[0]
         )
         return {**arguments, "wait_for_gateways": revision.istiod.wait_until_ready}
 
 
-def data_plane_args(
+def remote_data_plane_args(
     member: Member,
     cluster: DataPlaneCluster,
     endpoint: ControlPlaneEndpoint,
@@ -70,25 +70,25 @@ def data_plane_args(
     *,
     is_first: bool,
 ) -> RemoteDataPlaneArgs:
-    """Of the RemoteDataPlane of a member, as either side's document has it, for one revision.
+    """The arguments of a member's RemoteDataPlane for one revision.
 
-    charts: where they come from, without their version. is_first: whether it is the first of the mesh's revisions.
+    charts: their source, without the version. is_first: whether it is the first of the mesh's revisions.
     """
     return {
         "cluster": cluster,
         "endpoint": endpoint.as_arguments(),
         "webhooks": member.webhooks.arguments(),
-        # Gateways are the data plane's, not a revision's: the first revision serves them.
+        # Gateways belong to the data plane, not to a revision: the first revision serves them.
         "gateways": [one.arguments() for one in member.gateways] if is_first else [],
         "charts": charts,
         "chart_values": member.chart_values,
     }
 
 
-def places(name: str, memberships: Sequence[Mapping[str, Any]]) -> list[Place]:
-    """Where the arguments of a mesh hold its data planes' clusters. name: of the component."""
+def cluster_arguments(name: str, memberships: Sequence[Mapping[str, Any]]) -> list[ClusterArgument]:
+    """The data planes' clusters in the arguments of a mesh. name: the component's."""
     return [
-        Place(_field(position), one, suffixed(name, str(one.get("name") or DEFAULT_MEMBERSHIP)))
+        ClusterArgument(_field(position), one, suffixed(name, str(one.get("name") or DEFAULT_MEMBERSHIP)))
         for position, one in enumerate(memberships)
     ]
 
@@ -96,7 +96,7 @@ def places(name: str, memberships: Sequence[Mapping[str, Any]]) -> list[Place]:
 def with_servers(
     memberships: Sequence[Mapping[str, Any]], clusters: Sequence[DataPlaneCluster]
 ) -> list[dict[str, Any]]:
-    """The memberships with the API servers' addresses where these are plain and the access says no other."""
+    """The memberships with the clusters' API servers as `access.apiServer`, if they are plain and it is not set."""
     result = []
     for membership, cluster in zip(memberships, clusters, strict=True):
         access = in_python(membership.get("access") or {})
@@ -111,12 +111,12 @@ def members_of(
 ) -> list[MeshMember]:
     """A mesh's members, in the document's order. name: of the component. memberships: its arguments.
 
-    Raises: InvalidInputError for a bounded token, which is nothing that one program could keep up.
+    Raises: InvalidInputError for a bounded token, because one program cannot renew it.
     """
     bounded = [
         Problem(
             f"{_field(position)}.access.token",
-            "is `bounded`, but HostedMesh has nobody who renews it",
+            "is `bounded`, but HostedMesh does not renew tokens",
             "Use the stacks access and control-plane, or leave it out",
         )
         for position, one in enumerate(mesh.memberships)

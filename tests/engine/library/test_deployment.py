@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from cryptography import x509
 
 from sandbox.clusters import Sandbox, Topology
 from sandbox.engine.deployment import POLICY_PACK
@@ -19,6 +21,8 @@ from tests.support.clusters import started
 from tests.support.waiting import eventually
 
 PROGRAM = EXAMPLE.with_name("many_clusters")
+FEDERATED = EXAMPLE.with_name("federated_fleet")
+PLACES = {"east": "data-plane", "west": "data-plane-2", "north": "data-plane-3"}
 
 
 @pytest.fixture
@@ -28,9 +32,15 @@ def three(tmp_path: Path, tools: Tools, progress: Progress) -> Iterator[Sandbox]
         yield sandbox
 
 
-def document(tools: Tools, **fields: Any) -> dict[str, Any]:
+@pytest.fixture
+def four(tmp_path: Path, tools: Tools, progress: Progress) -> Iterator[Sandbox]:
+    with started(tmp_path / "sandbox", tools, progress, topology=Topology.of(4), nodes=False) as sandbox:
+        yield sandbox
+
+
+def document(tools: Tools, program: Path = PROGRAM, **fields: Any) -> dict[str, Any]:
     """The example's, for the pinned charts, clusters without nodes, and an end that leaves nothing."""
-    found: dict[str, Any] = yaml.safe_load((PROGRAM / "deployment.yaml").read_text())
+    found: dict[str, Any] = yaml.safe_load((program / "deployment.yaml").read_text())
     template = found["template"]
     template["revisions"][0] |= {"charts": {"path": str(tools.charts)}, "istiod": {"waitUntilReady": False}}
     template["trust"] = {"root": {"protect": False}}
@@ -89,3 +99,53 @@ def test_a_cluster_joins_and_leaves_alone(tmp_path: Path, three: Sandbox, tools:
 
     # A cluster takes away by itself, a moment later, what it made for something: an APIService of a CRD, for one.
     eventually(lambda: left() == {}, seconds=60)
+
+
+@pytest.mark.nightly
+def test_three_clusters_are_deployed_under_one_root_and_federated_by_one_program(
+    tmp_path: Path, four: Sandbox, tools: Tools
+) -> None:
+    program = tmp_path / "example"
+    shutil.copytree(FEDERATED, program)
+    given = document(tools, FEDERATED)
+    # No istiod runs, and by default the API servers then reject Istio's objects.
+    given["template"]["dataPlane"]["webhooks"] = {"validationFailurePolicy": "Ignore"}
+    (program / "deployment.yaml").write_text(yaml.safe_dump(given))
+    stack = Project.make(tmp_path / "project", four, tools, program).stack("fleet", {})
+    stack.up()
+
+    # Intermediates of one root, each with a key of its own, and no key of the root in any cluster.
+    control_plane = Api(four.control_plane, tools)
+    files = {
+        mesh: {
+            name: base64.b64decode(value)
+            for name, value in control_plane.get("secret", "cacerts", "-n", f"mesh-{mesh}")["data"].items()
+        }
+        for mesh in PLACES
+    }
+    (root,) = {one["root-cert.pem"] for one in files.values()}
+    assert len({one["ca-key.pem"] for one in files.values()}) == len(PLACES)
+    for one in files.values():
+        x509.load_pem_x509_certificate(one["ca-cert.pem"]).verify_directly_issued_by(
+            x509.load_pem_x509_certificate(root)
+        )
+
+    found = {}
+    for mesh, cluster in PLACES.items():
+        entries = Api(four.clusters[cluster], tools).get("serviceentries", "-n", f"mesh-{mesh}")["items"]
+        found[mesh] = {
+            host: sorted(point["address"] for point in one["spec"]["endpoints"])
+            for one in entries
+            for host in one["spec"]["hosts"]
+        }
+    reviews, ratings = (f"{name}.bookinfo.shops.example.com" for name in ("reviews", "ratings"))
+    at = {mesh: f"eastwest.{mesh}.example.com" for mesh in PLACES}
+    assert found == {"east": {reviews: [at["north"], at["west"]]}, "west": {ratings: [at["north"]]}, "north": {}}
+    assert stack.up().summary().keys() == {"unchanged"}
+
+    given["overrides"] = [{"clusters": ["north"], "trust": {"root": {"lifetimeDays": 4000}}}]
+    (program / "deployment.yaml").write_text(yaml.safe_dump(given))
+    refused = stack.run("preview")
+    assert refused.code != 0
+    assert "template.trust.root: differs between east and north, but they share one root" in refused.text
+    assert "Traceback" not in refused.text

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pulumi_hosted_mesh.assembly.deployment_plan import planned
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.deployment import Deployment
-from pulumi_hosted_mesh.spec.load import read, read_text
+from pulumi_hosted_mesh.spec.load import read_document, read_text
 from pulumi_hosted_mesh.spec.mesh import Mesh
 
 Document = dict[str, Any]
@@ -31,7 +31,7 @@ def document(**fields: Any) -> Document:
 
 
 def meshes(given: Document) -> dict[str, Mesh]:
-    return {one.cluster.name: one.mesh for one in planned(read(Deployment, given, "the deployment"))}
+    return {one.cluster.name: one.mesh for one in planned(read_document(Deployment, given, "the deployment"))}
 
 
 def test_the_pages_document_is_whole() -> None:
@@ -88,7 +88,7 @@ def test_an_override_changes_its_clusters_alone_and_only_what_it_gives() -> None
         "dataPlane": {"namespaces": ["books", "shop"]},
     }
     given = document(template=template, overrides=[changed])
-    berlin, tokyo = planned(read(Deployment, given))
+    berlin, tokyo = planned(read_document(Deployment, given))
     assert (berlin.mesh.revisions[0].istiod.replicas, berlin.namespaces) == (3, ("shop",))
     assert len(berlin.mesh.revisions) == 1
     stable, canary = tokyo.mesh.revisions
@@ -133,6 +133,25 @@ def test_an_override_s_exposure_replaces_the_template_s_whole() -> None:
     assert found["berlin"].revisions[0].exposure.arguments()["annotations"] == exposure["annotations"]
 
 
+def test_components_are_gateways_with_the_ports_of_their_purpose() -> None:
+    own = {"name": "shop"}
+    template = {**hosted(), "dataPlane": {"components": ["ingress", "eastwest", "egress"], "gateways": [own]}}
+    found = meshes(document(template=template))["tokyo"].memberships[0].gateways
+    assert [(one.name, one.service.type and one.service.type.value) for one in found] == [
+        ("ingress", None),
+        ("eastwest", None),
+        ("egress", "ClusterIP"),
+        ("shop", None),
+    ]
+    assert [[port.port for port in one.service.ports] for one in found] == [[], [15021, 15443], [15021, 15443], []]
+
+
+def test_a_profile_is_of_one_revision() -> None:
+    changed = {"clusters": ["tokyo"], "revisions": [{"profile": "demo"}]}
+    found = meshes(document(overrides=[changed]))
+    assert [one.revisions[0].profile.value for one in found.values()] == ["default", "demo"]
+
+
 def hosted(host: str = "istiod.{cluster}.example.com", **fields: Any) -> Document:
     return {"revisions": [{"host": host, **fields}]}
 
@@ -140,9 +159,9 @@ def hosted(host: str = "istiod.{cluster}.example.com", **fields: Any) -> Documen
 BAD: dict[str, tuple[Document, list[str]]] = {
     "labels that match nothing": (
         {"select": {"labels": {"tier": "prod"}}},
-        ["select.labels: matches none of the clusters (tier: prod). Correct the labels"],
+        ["select.labels: matches none of the clusters (tier: prod). Correct these labels"],
     ),
-    "an empty selection": ({"select": {}}, ["select: chooses no cluster. Give names or labels"]),
+    "an empty selection": ({"select": {}}, ["select: chooses no cluster. Add names or labels"]),
     "a name that is not there": (
         {"select": {"names": ["berln"]}},
         ["select.names: names berln, which is none of the clusters. Did you mean berlin?"],
@@ -199,17 +218,17 @@ BAD: dict[str, tuple[Document, list[str]]] = {
     ),
     "a placeholder of no meaning": (
         {"template": hosted("istiod.{region}.example.com")},
-        ["template.revisions[0].host: has {region}, which stands for nothing. Use {cluster} or {mesh}"],
+        ["template.revisions[0].host: has the unknown placeholder {region}. Use {cluster} or {mesh}"],
     ),
     "no host": ({"template": {"revisions": [{}]}}, ["template.revisions[0].host: is required"]),
     "no revision": ({"template": {}}, ["template.revisions: is empty. Add one"]),
     "nobody may connect": (
         {"clusters": [{"name": "berlin"}]},
-        ["clusters[0].sourceRanges: is required where the template has no exposure"],
+        ["clusters[0].sourceRanges: is required if the template has no exposure"],
     ),
     "ranges that limit nothing": (
         {"template": hosted(exposure={"kind": "external"}), "clusters": [cluster("berlin")]},
-        ["clusters[0].sourceRanges: limits nothing, for its mesh's exposure is external. Leave it out"],
+        ["clusters[0].sourceRanges: has no effect: its mesh's exposure is external. Leave it out"],
     ),
     "a value that only one cluster gets": (
         {"overrides": [{"clusters": ["tokyo"], "revisions": [{"host": "192.0.2.1"}]}]},
@@ -221,11 +240,45 @@ BAD: dict[str, tuple[Document, list[str]]] = {
     ),
     "an address for all": (
         {"template": {**hosted(), "dataPlane": {"access": {"apiServer": "https://api.example.com"}}}},
-        ["template.dataPlane: access.apiServer and access.certificateAuthority are one cluster's"],
+        ["template.dataPlane: access.apiServer and access.certificateAuthority differ by cluster"],
+    ),
+    "another provider": (
+        {"template": {**hosted(), "provider": "linkerd"}},
+        ["template.provider: must be one of 'istio'"],
+    ),
+    "a profile of the other side": (
+        {"template": hosted(profile="remote")},
+        ["template.revisions[0].profile: must be one of 'default', 'demo' or 'preview'"],
+    ),
+    "a profile that sizes istiod, beside a size": (
+        {"template": hosted(profile="demo", istiod={"autoscaling": {"maxReplicas": 3}})},
+        ["template.revisions[0]: istiod.autoscaling has no effect with profile: demo, which sets istiod's size. Leave"],
+    ),
+    "a component that is a gateway too": (
+        {"template": {**hosted(), "dataPlane": {"components": ["ingress"], "gateways": [{"name": "ingress"}]}}},
+        ["template.dataPlane: gateways and components both have ingress. Leave it out of components, or rename"],
+    ),
+    "a component twice": (
+        {"template": {**hosted(), "dataPlane": {"components": ["ingress", "ingress"]}}},
+        ["template.dataPlane.components: names ingress twice. Name it once"],
+    ),
+    "a shared root with another lifetime for one": (
+        {
+            "root": "shared",
+            "overrides": [{"clusters": ["tokyo"], "trust": {"intermediate": {"lifetimeDays": 100}}}],
+        },
+        ["template.trust.intermediate: differs between berlin and tokyo, but they share one root. Leave it out of"],
+    ),
+    "a shared root and brought intermediates": (
+        {"root": "shared", "template": {**hosted(), "trust": {"management": "brought"}}},
+        [
+            "root: is shared, but the mesh of berlin has trust.management: brought. Leave root out",
+            "root: is shared, but the mesh of tokyo has trust.management: brought. Leave root out",
+        ],
     ),
     "a token that nobody renews": (
         {"template": {**hosted(), "dataPlane": {"access": {"token": "bounded"}}}},
-        ["template.dataPlane: access.token is `bounded`, but nobody renews it here"],
+        ["template.dataPlane: access.token is `bounded`, but a deployment does not renew tokens"],
     ),
 }
 

@@ -13,7 +13,7 @@ import yaml
 from pulumi_hosted_mesh.clusters import distinct
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 
-from tests.unit.library.assembly.test_hosted_mesh import kubeconfig, repeated
+from tests.unit.library.assembly.kubeconfigs import kubeconfig, repeated
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import Registered, run
 
@@ -118,6 +118,64 @@ def test_what_each_mesh_says_comes_by_cluster(tmp_path: Path) -> None:
         place: [f"istio-{kind}-mesh-fleet-{place}" for kind in ("sidecar-injector", "validator")]
         for place in ("berlin", "tokyo")
     }
+
+
+def test_a_shared_root_signs_an_intermediate_for_each_mesh(tmp_path: Path) -> None:
+    found = registered(example(tmp_path, lambda it: it.update(root="shared")))
+    assert repeated(found) == []
+    roots = [(one.name, one.parent) for one in found if one.type == "hosted-mesh:index:MeshRoot"]
+    assert roots == [("fleet", "fleet")]
+    keys = {one.name for one in found if one.type == "tls:index/privateKey:PrivateKey"}
+    assert keys == {"fleet-root-key", "fleet-berlin-intermediate-key", "fleet-tokyo-intermediate-key"}
+    signed = {one.name for one in found if one.type == "tls:index/locallySignedCert:LocallySignedCert"}
+    assert signed == {"fleet-signs-fleet-berlin", "fleet-signs-fleet-tokyo"}
+
+
+def with_cacerts(directory: Path, given: dict[str, Any], *, management: str = "brought") -> list[Registered]:
+    def brought(document: dict[str, Any]) -> None:
+        document["template"]["trust"] = {"management": management}
+
+    def program() -> None:
+        arguments: Any = {**hosted_mesh.read_deployment(example(directory, brought)), "intermediates": given}
+        hosted_mesh.MeshDeployment("fleet", arguments)
+
+    return run(program, preview=True)
+
+
+FILES = dict.fromkeys(("ca-cert.pem", "ca-key.pem", "cert-chain.pem", "root-cert.pem"), CERTIFICATE)
+
+
+def test_brought_intermediates_reach_their_own_cluster_s_mesh(tmp_path: Path) -> None:
+    given = {place: {**FILES, "ca-key.pem": f"the key of {place}"} for place in ("berlin", "tokyo")}
+    found = with_cacerts(tmp_path, given)
+    assert not [one.name for one in found if one.type.startswith("tls:")]
+    secrets = [one for one in found if one.name.endswith("cacerts") and one.type == "kubernetes:core/v1:Secret"]
+    keys = {one.name: one.inputs["stringData"]["ca-key.pem"] for one in secrets}
+    assert keys == {f"fleet-{place}-cacerts": f"the key of {place}" for place in ("berlin", "tokyo")}
+
+
+BROUGHT: dict[str, tuple[dict[str, Any], str, str]] = {
+    "none for one": ({"berlin": FILES}, "brought", "intermediates.tokyo: is required with trust.management: brought"),
+    "one of no cluster": (
+        {"berlin": FILES, "tokyo": FILES, "paris": FILES},
+        "brought",
+        "intermediates.paris: is of no selected cluster with trust.management: brought",
+    ),
+    "those that nobody uses": ({"berlin": FILES}, "own", "intermediates.berlin: is of no selected cluster with"),
+    "one that lacks a file": (
+        {"berlin": FILES, "tokyo": {"ca-cert.pem": CERTIFICATE}},
+        "brought",
+        "cacerts: lacks ca-key.pem, root-cert.pem, cert-chain.pem",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROUGHT)
+def test_files_without_a_mesh_and_meshes_without_files_are_refused(case: str, tmp_path: Path) -> None:
+    given, management, words = BROUGHT[case]
+    with pytest.raises(hosted_mesh.InvalidInputError) as refused:
+        with_cacerts(tmp_path, given, management=management)
+    assert words in str(refused.value)
 
 
 SPOILED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
