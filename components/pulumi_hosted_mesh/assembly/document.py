@@ -1,4 +1,4 @@
-"""From a document to a component's arguments: clusters that it names by file become wrappers, or mappings."""
+"""Makes a component's arguments from a document: kubeconfig files become cluster wrappers, or mappings."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
+from pulumi_hosted_mesh._generated.inputs import EndpointArgs
+from pulumi_hosted_mesh.applications.application_deployment import ApplicationDeploymentArgs
+from pulumi_hosted_mesh.applications.document import with_manifests
+from pulumi_hosted_mesh.applications.placement import placed
 from pulumi_hosted_mesh.assembly.deployment_plan import planned
 from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMeshArgs
 from pulumi_hosted_mesh.assembly.mesh_deployment import MeshDeploymentArgs
 from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
-from pulumi_hosted_mesh.inputs import EndpointArgs
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.application import Application
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.deployment import Deployment
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
-from pulumi_hosted_mesh.spec.load import read_file
+from pulumi_hosted_mesh.spec.load import read_document_file
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import DEFAULT_MEMBERSHIP
 
@@ -25,10 +29,10 @@ CONTROL_PLANE_FIELD: Final = "controlPlane.cluster"
 
 def read_mesh(path: str | Path) -> HostedMeshArgs:
     """The arguments of a HostedMesh from a mesh document, a YAML file. Raises: InvalidInputError."""
-    mesh = read_file(Mesh, Path(path))
+    mesh = read_document_file(Mesh, Path(path))
     return _arguments(
         mesh,
-        _from_file(mesh.control_plane.cluster, CONTROL_PLANE_FIELD, str(path)),
+        _from_file(mesh.control_plane.cluster, CONTROL_PLANE_FIELD, str(path)) if mesh.split else None,
         [_from_file(one.cluster, _field(position), str(path)) for position, one in enumerate(mesh.memberships)],
     )
 
@@ -36,9 +40,9 @@ def read_mesh(path: str | Path) -> HostedMeshArgs:
 def read_deployment(path: str | Path) -> MeshDeploymentArgs:
     """The arguments of a MeshDeployment from a deployment document, a YAML file. Raises: InvalidInputError.
 
-    The kubeconfigs of clusters that are not chosen are not read.
+    It reads only the kubeconfigs of selected clusters.
     """
-    deployment = read_file(Deployment, Path(path))
+    deployment = read_document_file(Deployment, Path(path))
     arguments: dict[str, Any] = deployment.model_dump(exclude_unset=True, exclude={"control_plane", "clusters"})
     rest = deployment.control_plane.model_dump(exclude_unset=True, exclude={"cluster"})
     control_plane = _from_file(deployment.control_plane.cluster, CONTROL_PLANE_FIELD, str(path))
@@ -53,17 +57,36 @@ def read_deployment(path: str | Path) -> MeshDeploymentArgs:
     return cast(MeshDeploymentArgs, arguments)
 
 
+def read_application(path: str | Path) -> ApplicationDeploymentArgs:
+    """The arguments of an ApplicationDeployment from an application document, a YAML file. Raises: InvalidInputError.
+
+    It reads the files of all parts, and the kubeconfigs of clusters with a part.
+    """
+    application = with_manifests(read_document_file(Application, Path(path)), Path(path).parent)
+    arguments: dict[str, Any] = application.model_dump(exclude_unset=True, exclude={"clusters"})
+    used = placed(application)
+    arguments["clusters"] = []
+    for position, one in enumerate(application.clusters):
+        given = one.model_dump(exclude_unset=True, exclude={"cluster"})
+        if one.name in used:
+            given["cluster"] = _from_file(one.cluster, f"clusters[{position}].cluster", str(path))
+        arguments["clusters"].append(given)
+    return cast(ApplicationDeploymentArgs, arguments)
+
+
 def read_endpoint(path: str | Path) -> EndpointArgs:
-    """The `endpoint` of a RemoteDataPlane from the YAML file that its user was handed. Raises: InvalidInputError."""
-    facts = read_file(EndpointDocument, Path(path)).model_dump(exclude_none=True)
+    """The `endpoint` of a RemoteDataPlane from an endpoint file, in YAML. Raises: InvalidInputError."""
+    facts = read_document_file(EndpointDocument, Path(path)).model_dump(exclude_none=True)
     return cast(EndpointArgs, facts)
 
 
-def arguments_of(mesh: Mesh, source: str) -> HostedMeshArgs:
-    """The arguments of a program's only HostedMesh, whose clusters' providers are named by their role alone.
+def hosted_mesh_args(mesh: Mesh, source: str) -> HostedMeshArgs:
+    """The arguments of a program's only HostedMesh, with its clusters' providers named by role.
 
-    source: where the document stands, for errors. Raises: InvalidInputError.
+    source: the document in errors. Raises: InvalidInputError.
     """
+    if not mesh.split:
+        return _arguments(mesh, None, [_from_file(mesh.memberships[0].cluster, _field(0), source)])
     memberships = [
         data_plane_cluster(
             one.cluster, _field(position), source, name=None if one.name == DEFAULT_MEMBERSHIP else one.name
@@ -74,9 +97,11 @@ def arguments_of(mesh: Mesh, source: str) -> HostedMeshArgs:
 
 
 def _arguments(mesh: Mesh, control_plane: object, memberships: Sequence[object]) -> HostedMeshArgs:
+    """control_plane: None for a mesh of one cluster."""
     arguments: dict[str, Any] = mesh.model_dump(exclude_unset=True, exclude={"control_plane", "memberships"})
-    rest = mesh.control_plane.model_dump(exclude_unset=True, exclude={"cluster"})
-    arguments["control_plane"] = {**rest, "cluster": control_plane}
+    if control_plane is not None:
+        rest = mesh.control_plane.model_dump(exclude_unset=True, exclude={"cluster"})
+        arguments["control_plane"] = {**rest, "cluster": control_plane}
     arguments["memberships"] = [
         {**one.model_dump(exclude_unset=True, exclude={"cluster"}), "cluster": cluster}
         for one, cluster in zip(mesh.memberships, memberships, strict=True)
@@ -89,14 +114,14 @@ def _field(position: int) -> str:
 
 
 def _from_file(reference: ClusterReference | None, field: str, source: str) -> dict[str, Any]:
-    """A cluster as a mapping: the component makes its provider and names it, so a program may have several meshes."""
+    """A cluster as a mapping: the component names its provider, so a program may have several meshes."""
     found = _required(reference, field, source)
     config = kubeconfig.read(found, field, source)
     return {"kubeconfig": config.text, "identity": config.identity, "client": found.client_settings}
 
 
 def control_plane_cluster(reference: ClusterReference | None, field: str, source: str) -> ControlPlaneCluster:
-    """The control plane's cluster that a document names. field, source: where; for errors.
+    """The control plane's cluster of a document. field, source: the field and the document in errors.
 
     Raises: InvalidInputError.
     """
@@ -107,7 +132,10 @@ def control_plane_cluster(reference: ClusterReference | None, field: str, source
 def data_plane_cluster(
     reference: ClusterReference | None, field: str, source: str, *, name: str | None = None
 ) -> DataPlaneCluster:
-    """A data plane's cluster that a document names. field, source: where; for errors. Raises: InvalidInputError."""
+    """A data plane's cluster of a document. field, source: the field and the document in errors.
+
+    Raises: InvalidInputError.
+    """
     found = _required(reference, field, source)
     return DataPlaneCluster.from_config(kubeconfig.read(found, field, source), name=name, client=found.client_settings)
 
