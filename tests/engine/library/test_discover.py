@@ -18,6 +18,7 @@ from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project
+from tests.support.waiting import eventually
 
 SYSTEM = "istio-system"
 OURS, THEIRS, NEITHER = "discover-ours", "discover-theirs", "discover-neither"
@@ -126,6 +127,31 @@ def test_both_are_found_by_whoever_made_them(
     assert meshes(engine_sandbox.kubeconfig).keys() == {"shops"}
 
 
+@pytest.mark.usefixtures("clean", "theirs")
+def test_a_change_is_printed_and_written_at_once(user: Api, engine_sandbox: Sandbox, tmp_path: Path) -> None:
+    """By watches: the next list would come after ten minutes."""
+    inventory, metrics, output = tmp_path / "inventory.yaml", tmp_path / "meshes.prom", tmp_path / "output"
+    command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", "discover", "data-plane"]
+    options = ["--kubeconfig", str(engine_sandbox.kubeconfig), "--watch", "--services", "--every=600"]
+    files = [f"--inventory-file={inventory}", f"--metrics-file={metrics}"]
+    with output.open("w") as file, subprocess.Popen([*command, *options, *files], stdout=file, stderr=file) as process:
+        try:
+            eventually(lambda: "No service of a mesh" in output.read_text(), seconds=60)
+            create = ("create", "deployment", "tills", "-n", THEIRS, "--image=registry.example.com/tills:2.4")
+            assert user.kubectl(*create, "--replicas=3").code == 0
+            assert user.kubectl("create", "service", "clusterip", "tills", "-n", THEIRS, "--tcp=80:8080").code == 0
+            eventually(lambda: f"{THEIRS}/tills" in output.read_text(), seconds=60)
+            line = next(one for one in output.read_text().splitlines() if one.startswith(f"{THEIRS}/tills"))
+            assert line.split() == [f"{THEIRS}/tills", "shops", "data-plane", "-", "Deployment", "tills", "2.4", "0/3"]
+            eventually(lambda: 'service="tills",workload="tills",version="2.4"} 3' in metrics.read_text(), seconds=60)
+            assert [one["name"] for one in yaml.safe_load(inventory.read_text())["services"]] == ["tills"]
+
+            assert user.kubectl("delete", "deployment/tills", "service/tills", "-n", THEIRS).code == 0
+            eventually(lambda: output.read_text().rstrip().endswith("No service of a mesh was found"), seconds=60)
+        finally:
+            process.kill()
+
+
 def _ours(demo: dict[str, Any]) -> None:
     assert (demo["trust_domain"], demo["managed_by"]) == ("demo.mesh.local", ["hosted-mesh"])
     control_plane, data_plane = demo["installations"]
@@ -168,7 +194,7 @@ def test_a_cluster_that_does_not_answer_is_named_and_the_others_are_shown(
     file.write_text(yaml.safe_dump(config))
     done = discover(file)
     assert done.returncode == 4
-    assert "data-plane: not looked at, the API server does not answer" in done.stdout
+    assert "data-plane: not read, the API server does not answer" in done.stdout
     unknown = discover(file, "elsewhere")
     assert (unknown.returncode, unknown.stdout) == (1, "")
-    assert "has a context elsewhere" in unknown.stderr
+    assert "given kubeconfig: elsewhere" in unknown.stderr

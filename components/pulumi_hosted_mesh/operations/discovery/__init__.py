@@ -1,1 +1,1 @@
-"""Which meshes there are in given clusters, whoever made them: what is read, what it means, how it is shown."""
+"""Discovery of the meshes in clusters, of any origin: reads objects, derives facts, and prints them."""

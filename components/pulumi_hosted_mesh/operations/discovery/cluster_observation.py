@@ -1,4 +1,4 @@
-"""What discovery reads of a cluster: a table of lists, read-only, and of Secrets and Pods nothing but metadata."""
+"""The lists that discovery reads in a cluster, read-only. It reads only the metadata of Secrets and Pods."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ Manifest = Mapping[str, Any]
 READ: Final[Mapping[str, tuple[str, bool]]] = {
     "Namespace": ("/api/v1/namespaces", False),
     "Deployment": ("/apis/apps/v1/deployments", False),
+    "StatefulSet": ("/apis/apps/v1/statefulsets", False),
     "DaemonSet": ("/apis/apps/v1/daemonsets", False),
     "Service": ("/api/v1/services", False),
-    # Mesh config and the values of an installation; every version of the charts labels them so.
+    # Mesh config and the values of an installation; every version of the charts sets this label.
     "ConfigMap": ("/api/v1/configmaps?labelSelector=istio.io/rev", False),
     "MutatingWebhookConfiguration": ("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", False),
-    # Injection labels each Pod with a sidecar so.
+    # Injection sets this label on each Pod with a sidecar.
     "Pod": ("/api/v1/pods?labelSelector=security.istio.io/tlsMode%3Distio", True),
-    # Credentials by which an istiod reads another cluster; their annotation names it.
+    # Credentials of an istiod for other clusters; their annotation names the cluster.
     "Secret": ("/api/v1/secrets?labelSelector=istio/multiCluster%3Dtrue", True),
     "ServiceEntry": (f"/apis/networking.istio.io/v1/serviceentries?labelSelector={FEDERATION_LABEL}", True),
 }
-"""Path of each list, and whether its metadata is enough."""
+"""Path of each list, and True if its metadata is enough."""
 
-NO_NAMESPACE: Final = "what answers has no namespaces, so it is no API server. Correct the kubeconfig's server"
+NO_NAMESPACE: Final = "the server has no namespaces, so it is no API server. Correct the kubeconfig's server"
 
 
 @dataclass(frozen=True)
-class Observed:
-    """One cluster as it was read.
+class ClusterObservation:
+    """Facts of one cluster.
 
-    cluster: what the caller calls it. objects: by kind, as the API server stores them.
-    unreadable: kinds that this credential may not list. unreachable: why there is nothing at all, else empty.
+    cluster: the caller's name of it. objects: by kind, as the API server stores them.
+    unreadable: kinds that this credential may not list. unreachable: reason for missing facts; empty without one.
     """
 
     cluster: str
@@ -48,9 +49,11 @@ class Observed:
         return self.objects.get(kind, [])
 
 
-def observe(cluster: str, api: ApiServer) -> Observed:
-    """Reads a cluster. A list that is refused is left out and named; an API server that is silent, or that does not
-    know the credential, ends it, and so does one that refuses every list."""
+def observe(cluster: str, api: ApiServer) -> ClusterObservation:
+    """Reads a cluster. Forbidden lists go to `unreadable`.
+
+    The result is `unreachable` if the API server does not answer, rejects the credential, or forbids every list.
+    """
     objects: dict[str, list[Manifest]] = {}
     unreadable: list[str] = []
     last = ""
@@ -59,12 +62,12 @@ def observe(cluster: str, api: ApiServer) -> Observed:
             objects[kind] = list(api.list(path, metadata_only=metadata_only))
         except UnreachableError as error:
             if not isinstance(error, RefusedError) or isinstance(error, UnauthorizedError):
-                return Observed(cluster, {}, (), str(error))
+                return ClusterObservation(cluster, {}, (), str(error))
             unreadable.append(kind)
             last = str(error)
         else:
             if kind == "Namespace" and not objects[kind]:
-                return Observed(cluster, {}, (), NO_NAMESPACE)
+                return ClusterObservation(cluster, {}, (), NO_NAMESPACE)
     if not objects:
-        return Observed(cluster, {}, (), last)
-    return Observed(cluster, objects, tuple(unreadable))
+        return ClusterObservation(cluster, {}, (), last)
+    return ClusterObservation(cluster, objects, tuple(unreadable))

@@ -1,70 +1,78 @@
-"""The clusters that discovery is asked to look at: contexts of kubeconfig files, read side by side, again and again."""
+"""The clusters of a discovery: contexts of kubeconfig files, read in parallel, and watched if requested."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 from pulumi_hosted_mesh.clusters import exec_credential, kubeconfig
 from pulumi_hosted_mesh.clusters.api_server import ApiServer, UnreachableError
+from pulumi_hosted_mesh.operations.discovery.cluster_observation import ClusterObservation, observe
 from pulumi_hosted_mesh.operations.discovery.facts import Discovery
-from pulumi_hosted_mesh.operations.discovery.meshes import discover
-from pulumi_hosted_mesh.operations.discovery.observed import Observed, observe
+from pulumi_hosted_mesh.operations.discovery.meshes import discover_all
+from pulumi_hosted_mesh.operations.discovery.watching import follow
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 
 AT_ONCE: Final = 16
 FIELD: Final = "--kubeconfig"
 Chosen = Sequence[tuple[str, str, str]]
-"""Of each cluster: what it is called, its kubeconfig's file, its context there."""
+"""Of each cluster: name, kubeconfig file, context."""
 
 
 def choose(files: Sequence[str], contexts: Sequence[str]) -> Chosen:
-    """The clusters by the name of their context; with the file's name where two files have one of that name.
+    """The clusters by the name of their context. If two files have a context of one name, the file's name is added.
 
-    contexts: which; empty means all of all files. Raises: InvalidInputError.
+    contexts: the wanted ones; empty for all of all files. Raises: InvalidInputError.
     """
-    known = [(file, context) for file in files for context in kubeconfig.contexts(file)]
-    if missing := sorted(set(contexts) - {context for _, context in known}):
-        rule = f"no kubeconfig that is given has a context {', '.join(missing)}"
+    available = [(file, context) for file in files for context in kubeconfig.contexts(file)]
+    if missing := sorted(set(contexts) - {context for _, context in available}):
+        rule = f"are in no given kubeconfig: {', '.join(missing)}"
         raise InvalidInputError([Problem("contexts", rule, "`kubectl config get-contexts` lists them")], "discover")
-    wanted = [(file, context) for file, context in known if not contexts or context in contexts]
+    wanted = [(file, context) for file, context in available if not contexts or context in contexts]
     if not wanted:
-        problem = Problem(FIELD, "has no context", "Give a kubeconfig, or set KUBECONFIG")
+        problem = Problem(FIELD, "has no context", "Name a kubeconfig, or set KUBECONFIG")
         raise InvalidInputError([problem], ", ".join(files) or "discover")
     repeated = Counter(context for _, context in wanted)
     return [(context if repeated[context] == 1 else f"{context} of {file}", file, context) for file, context in wanted]
 
 
-def look(chosen: Chosen) -> Discovery:
-    """The meshes of these clusters now."""
+def read(chosen: Chosen) -> list[ClusterObservation]:
+    """The current objects of these clusters."""
     with ThreadPoolExecutor(min(AT_ONCE, len(chosen))) as pool:
-        return discover(list(pool.map(_observe, chosen)))
+        return list(pool.map(_observe, chosen))
 
 
-def watch(
-    look: Callable[[], Discovery], every: float, wait: Callable[[float], None] = time.sleep
-) -> Iterator[Discovery]:
-    """What is found now, and again whenever it is not what was found before. every: seconds between two looks."""
-    before = None
-    while True:
-        found = look()
-        if found != before:
-            yield found
-        before = found
-        wait(every)
+def look(chosen: Chosen) -> Discovery:
+    """The current meshes of these clusters."""
+    return discover_all(read(chosen))
 
 
-def _observe(one: tuple[str, str, str]) -> Observed:
-    """One cluster. Its credential is fetched for each look, for what a program prints expires.
+def watch(chosen: Chosen, every: float) -> Iterator[tuple[list[ClusterObservation], Discovery]]:
+    """The current objects and facts, and again after each change of the facts.
 
-    A context that cannot be used is no reason to say nothing of the others.
+    every: seconds until a list is tried again that the credential may not watch.
     """
-    name, file, context = one
-    asked = kubeconfig.Asked(context=context, field=FIELD, source=file)
+    before = None
+    for observed in follow([(one[0], partial(_connect, one)) for one in chosen], every):
+        found = discover_all(observed)
+        if found != before:
+            yield observed, found
+        before = found
+
+
+def _connect(one: tuple[str, str, str]) -> ApiServer:
+    """A client for a context. Its exec plugin runs again, because its credential expires."""
+    _, file, context = one
+    request = kubeconfig.KubeconfigRequest(context=context, field=FIELD, source=file)
+    return ApiServer(exec_credential.fetched(kubeconfig.from_file(file, request), FIELD, file))
+
+
+def _observe(one: tuple[str, str, str]) -> ClusterObservation:
+    """Facts of one cluster. An unusable context makes only this cluster `unreachable`."""
     try:
-        return observe(name, ApiServer(exec_credential.fetched(kubeconfig.from_file(file, asked), FIELD, file)))
+        return observe(one[0], _connect(one))
     except (InvalidInputError, UnreachableError) as error:
-        return Observed(name, unreachable=str(error))
+        return ClusterObservation(one[0], unreachable=str(error))

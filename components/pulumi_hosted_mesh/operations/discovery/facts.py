@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Member:
-    """A namespace whose Pods get sidecars, or whose traffic ambient takes.
+class MeshNamespace:
+    """A namespace with injection of sidecars, or with ambient mode.
 
-    namespace: its name. proxies: Pods there that have a sidecar now. mode: `sidecar` or `ambient`.
+    namespace: its name. proxies: number of its Pods with a sidecar. mode: `sidecar` or `ambient`.
     """
 
     namespace: str
@@ -19,8 +19,8 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Gateway:
-    """A proxy that stands for itself: name and namespace of its Deployment.
+class FoundGateway:
+    """A gateway: name and namespace of its Deployment.
 
     addresses: of its load balancer, IP or host name. ports: of its Service. network: Istio's name of its network.
     """
@@ -34,12 +34,12 @@ class Gateway:
 
 @dataclass(frozen=True)
 class Installation:
-    """One revision of a mesh as one cluster shows it.
+    """One revision of a mesh in one cluster.
 
-    role: `istiod` where one runs for its own cluster, `control-plane` where it serves others, `data-plane` where
-    webhooks call one that runs elsewhere. version: as the image or the chart says; empty where nothing does.
-    istiod: its host where it is elsewhere. ready: Pods of istiod, `1/1`; empty where there is none.
-    cluster_id, network: Istio's names. tags: names of this revision. components: what runs beside it.
+    role: `istiod` for an istiod of its own cluster, `control-plane` for one that serves others, `data-plane` for
+    webhooks that call an istiod elsewhere. version: of the image or the chart; empty without one.
+    istiod: host of an istiod elsewhere. ready: Pods of istiod, `1/1`; empty without an istiod.
+    cluster_id, network: Istio's names. tags: names of this revision. components: istiod and related programs.
     """
 
     cluster: str
@@ -54,13 +54,13 @@ class Installation:
     network: str = ""
     tags: tuple[str, ...] = ()
     components: tuple[str, ...] = ()
-    members: tuple[Member, ...] = ()
-    gateways: tuple[Gateway, ...] = ()
+    members: tuple[MeshNamespace, ...] = ()
+    gateways: tuple[FoundGateway, ...] = ()
 
 
 @dataclass(frozen=True)
 class FoundMesh:
-    """A mesh: its mesh ID, else where it was found. peers: meshes and clusters that it knows of."""
+    """A mesh. name: its mesh ID, else cluster and namespace. peers: meshes and clusters in its configuration."""
 
     name: str
     trust_domain: str
@@ -69,18 +69,45 @@ class FoundMesh:
 
     @property
     def managed_by(self) -> tuple[str, ...]:
-        """All who manage a part of it."""
+        """Tools that manage a part of it."""
         return tuple(sorted({one.managed_by for one in self.installations}))
 
 
 @dataclass(frozen=True)
-class Discovery:
-    """What was found, and what could not be looked at: reasons by cluster.
+class FoundWorkload:
+    """A workload that a Service selects. kind: `Deployment`, `StatefulSet` or `DaemonSet`. version: by its label or
+    image; empty without one. ready, wanted: numbers of Pods."""
 
-    injected_twice: by cluster, which webhooks are asked about the same Pods.
+    kind: str
+    name: str
+    version: str
+    ready: int
+    wanted: int
+
+
+@dataclass(frozen=True)
+class FoundService:
+    """A Service of a namespace with injection, in one cluster. also_in: other clusters with the same service."""
+
+    namespace: str
+    name: str
+    mesh: str
+    cluster: str
+    workloads: tuple[FoundWorkload, ...] = ()
+    also_in: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """Meshes of several clusters. unreachable, unreadable: reasons and kinds by cluster.
+
+    injected_twice: by cluster, webhook configurations that select the same Pods. left_behind: by cluster, proxies of
+    removed meshes and revisions.
     """
 
     meshes: Sequence[FoundMesh]
     unreachable: dict[str, str]
     unreadable: dict[str, tuple[str, ...]]
     injected_twice: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    left_behind: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    services: tuple[FoundService, ...] = ()

@@ -1,4 +1,4 @@
-"""Who manages an installation of Istio: read from the marks that each tool leaves on what it made."""
+"""The tool that manages an installation of Istio, from its labels and annotations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAIL_GROUP = "sailoperator.io/"
 def manager_of(manifest: Mapping[str, Any]) -> str:
     """`hosted-mesh`, `sail-operator`, `maistra`, `istioctl`, `argocd`, `flux`, `helm`, `helm template` or `unknown`.
 
-    The order matters: operators and GitOps tools use Helm's charts, and leave Helm's marks beside their own.
+    The order matters: operators and GitOps tools use Helm's charts, and their objects have Helm's labels too.
     """
     metadata = manifest.get("metadata") or {}
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
@@ -29,7 +29,7 @@ def manager_of(manifest: Mapping[str, Any]) -> str:
         return "sail-operator"
     if "maistra.io/owner" in labels:
         return "maistra"
-    # operator/pkg/install/install.go: istioctl labels what it applies, and so did the operator that Istio had once.
+    # operator/pkg/install/install.go: istioctl and Istio's former operator set this label.
     if labels.get("operator.istio.io/managed") == "Reconcile":
         return "istioctl"
     if "argocd.argoproj.io/instance" in labels or "argocd.argoproj.io/tracking-id" in annotations:

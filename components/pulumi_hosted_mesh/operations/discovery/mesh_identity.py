@@ -1,4 +1,4 @@
-"""What objects say of the mesh that they belong to: labels, versions, and Istio's own configuration of it."""
+"""The mesh that objects belong to, from labels, versions and Istio's own configuration."""
 
 from __future__ import annotations
 
@@ -6,30 +6,34 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
+from pulumi_hosted_mesh import yaml_text
+from pulumi_hosted_mesh.operations.discovery.cluster_observation import Manifest
+from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, MESH_LABEL, REVISION_LABEL, TENANT_LABEL, suffixed
 
-from pulumi_hosted_mesh.operations.discovery.observed import Manifest
-from pulumi_hosted_mesh.spec.load import UNPARSABLE
-from pulumi_hosted_mesh.vocabulary import DEFAULT_REVISION, MESH_LABEL, REVISION_LABEL, suffixed
-
+HOSTS = "ISTIOD_CUSTOM_HOST"
 VARIANTS = ("-distroless", "-debug")
 
 
 @dataclass(frozen=True)
-class Marks:
-    """Empty where nothing says it. mesh: Istio's mesh ID."""
+class MeshIdentity:
+    """The names of a mesh and of its part in one cluster; empty if not found.
+
+    mesh: Istio's mesh ID. tenant: by this project's label, which is on the control plane alone. hosts: of its istiod.
+    """
 
     mesh: str = ""
     trust_domain: str = ""
     cluster_id: str = ""
     network: str = ""
+    tenant: str = ""
+    hosts: tuple[str, ...] = ()
 
 
-def marks_of(config_maps: Iterable[Manifest], namespace: str, revision: str, installation: Manifest) -> Marks:
+def identity_of(config_maps: Iterable[Manifest], namespace: str, revision: str, installation: Manifest) -> MeshIdentity:
     """From the mesh config and the chart's values of a revision, and this project's label.
 
-    Istio's charts call them `istio` and `values`, with `-<revision>` but for the default one. What cannot be read as
-    YAML says nothing: a user may have broken it, and discovery goes on.
+    Istio's charts name them `istio` and `values`, with `-<revision>` but for the default one. Text that is not YAML
+    is ignored: a user may have broken it, and discovery continues.
     """
     by_name = {name_of(one): one.get("data") or {} for one in config_maps if namespace_of(one) == namespace}
     config = _mapping(by_name.get(suffixed("istio", revision), {}).get("mesh"))
@@ -38,16 +42,18 @@ def marks_of(config_maps: Iterable[Manifest], namespace: str, revision: str, ins
     settings = _part(chart, "global")
     mesh_id = _part(config, "defaultConfig").get("meshId") or settings.get("meshID")
     trust_domain = config.get("trustDomain") or _part(chart, "meshConfig").get("trustDomain")
-    return Marks(
+    return MeshIdentity(
         str(labels_of(installation).get(MESH_LABEL) or mesh_id or ""),
         str(trust_domain or ("cluster.local" if config else "")),
         str(_part(settings, "multiCluster").get("clusterName") or ""),
         str(settings.get("network") or ""),
+        str(labels_of(installation).get(TENANT_LABEL) or ""),
+        tuple(filter(None, environment_of(installation).get(HOSTS, "").split(","))),
     )
 
 
 def image_version(image: str) -> str:
-    """The version that an image's tag says; empty for one that is named by its digest alone, or `latest`."""
+    """The version in an image's tag; empty for a digest without a tag, and for `latest`."""
     tag = image.partition("@")[0].rpartition("/")[2].partition(":")[2]
     for variant in VARIANTS:
         tag = tag.removesuffix(variant)
@@ -80,7 +86,7 @@ def containers_of(workload: Manifest) -> list[Mapping[str, Any]]:
 
 
 def environment_of(workload: Manifest) -> dict[str, str]:
-    """Variables of the containers of a Deployment's Pods; empty for what is taken from elsewhere."""
+    """Variables of the containers of a Deployment's Pods; empty for values from Secrets and other objects."""
     return {
         str(one["name"]): str(one.get("value", "")) for part in containers_of(workload) for one in part.get("env") or []
     }
@@ -88,8 +94,8 @@ def environment_of(workload: Manifest) -> dict[str, str]:
 
 def _mapping(text: object) -> Mapping[str, Any]:
     try:
-        parsed = yaml.safe_load(str(text)) if text else None
-    except UNPARSABLE:
+        parsed = yaml_text.load(str(text)) if text else None
+    except yaml_text.UNPARSABLE:
         return {}
     return parsed if isinstance(parsed, Mapping) else {}
 

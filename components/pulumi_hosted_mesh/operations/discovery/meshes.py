@@ -1,93 +1,125 @@
-"""From what was read of clusters to the meshes there. Pure: the same objects give the same facts.
+"""Derives the meshes from the objects of clusters. Pure: the same objects give the same facts.
 
 An installation is one revision in one namespace of one cluster: an istiod's Deployment, or webhooks that call one
-elsewhere. Installations are one mesh if they have one mesh ID; without an ID, if they share a namespace of a cluster.
+elsewhere. Installations with one mesh ID are one mesh; so are those without an ID in one namespace of a cluster.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from pulumi_hosted_mesh.operations.discovery.facts import Discovery, FoundMesh, Gateway, Installation, Member
+from pulumi_hosted_mesh.operations.discovery.cluster_observation import ClusterObservation, Manifest
+from pulumi_hosted_mesh.operations.discovery.facts import (
+    Discovery,
+    FoundGateway,
+    FoundMesh,
+    Installation,
+    MeshNamespace,
+)
 from pulumi_hosted_mesh.operations.discovery.managers import manager_of
-from pulumi_hosted_mesh.operations.discovery.marks import (
-    Marks,
+from pulumi_hosted_mesh.operations.discovery.mesh_identity import (
+    MeshIdentity,
     annotations_of,
     containers_of,
     environment_of,
+    identity_of,
     image_version,
     labels_of,
-    marks_of,
     name_of,
     namespace_of,
     revision_of,
 )
-from pulumi_hosted_mesh.operations.discovery.observed import Manifest, Observed
 from pulumi_hosted_mesh.operations.discovery.overlaps import INJECTOR, called, overlaps
+from pulumi_hosted_mesh.operations.discovery.removed import Place, described, removed, revision_of_sidecar
 from pulumi_hosted_mesh.operations.discovery.selectors import demands_a_label, selects
+from pulumi_hosted_mesh.operations.discovery.services import services_of
 from pulumi_hosted_mesh.vocabulary import (
     MESH_LABEL,
     NETWORK_LABEL,
     PEERS_ANNOTATION,
     REVISION_LABEL,
     TAG_LABEL,
+    owner_of,
 )
 
 AMBIENT = ("istio.io/dataplane-mode", "ambient")
 REMOTE_CLUSTER = "networking.istio.io/cluster"
 BESIDE = {"ztunnel": "ztunnel", "istio-cni-node": "cni", "kiali": "kiali"}
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-Place = tuple[str, str]
-"""Namespace and revision."""
 
 
-def discover(observed: Sequence[Observed]) -> Discovery:
-    """The meshes of several clusters, sorted by name; and what could not be read."""
-    found: dict[str, list[tuple[Installation, Marks]]] = defaultdict(list)
-    peers: dict[str, set[str]] = defaultdict(set)
+def discover(observed: Sequence[ClusterObservation]) -> Discovery:
+    """The meshes of several clusters, sorted by name; and the unreadable clusters and kinds."""
+    seen_there: list[tuple[Installation, MeshIdentity, set[str]]] = []
     unreachable = {one.cluster: one.unreachable for one in observed if one.unreachable}
     twice: dict[str, tuple[str, ...]] = {}
+    left_behind: dict[str, tuple[str, ...]] = {}
     for one in _distinct(observed):
         try:
-            seen = [(here, marks, set(_peers(one, here, marks))) for here, marks in installations(one)]
+            seen = [(here, identity, set(_peers(one, here, identity))) for here, identity in installations(one)]
+            old = tuple(described(removed(one, [(here.namespace, here.revision) for here, _, _ in seen])))
             shared = tuple(
                 f"{pods}: by {called(first)} and {called(second)}"
                 for first, second, pods in overlaps(one.of("MutatingWebhookConfiguration"))
             )
-        except UNREADABLE as error:  # one cluster is no reason to say nothing of the others
-            unreachable[one.cluster] = f"its objects are none that Kubernetes stores ({type(error).__name__})"
+        except UNREADABLE as error:  # discovery continues with the other clusters
+            unreachable[one.cluster] = f"its objects have an invalid form ({type(error).__name__})"
             continue
         if shared:
             twice[one.cluster] = shared
-        for installation, marks, others in seen:
-            name = marks.mesh or f"{one.cluster}/{installation.namespace}"
-            found[name].append((installation, marks))
-            peers[name] |= others
+        if old:
+            left_behind[one.cluster] = old
+        seen_there += seen
+    found: dict[str, list[tuple[Installation, MeshIdentity]]] = defaultdict(list)
+    peers: dict[str, set[str]] = defaultdict(set)
+    tenants = {
+        (identity.mesh, host): identity.tenant
+        for _, identity, _ in seen_there
+        if identity.tenant
+        for host in identity.hosts
+    }
+    for installation, identity, others in seen_there:
+        # A data plane's objects have no tenant: its webhooks call a host of the tenant's istiod.
+        tenant = identity.tenant or tenants.get((identity.mesh, installation.istiod))
+        name = identity.mesh or f"{installation.cluster}/{installation.namespace}"
+        name = owner_of(name, tenant or None)
+        found[name].append((installation, identity))
+        peers[name] |= others
     return Discovery(
         [_mesh(name, parts, peers[name]) for name, parts in sorted(found.items())],
         unreachable,
         {one.cluster: one.unreadable for one in observed if one.unreadable},
         twice,
+        left_behind,
     )
 
 
-def installations(observed: Observed) -> Iterator[tuple[Installation, Marks]]:
-    """What one cluster shows, by namespace and revision, each with what its configuration says of the mesh."""
+def discover_all(observed: Sequence[ClusterObservation]) -> Discovery:
+    """The meshes with their services."""
+    found = discover(observed)
+    readable = [one for one in observed if one.cluster not in found.unreachable]
+    return dataclasses.replace(found, services=services_of(readable, found))
+
+
+def installations(observed: ClusterObservation) -> Iterator[tuple[Installation, MeshIdentity]]:
+    """Installations of one cluster, by namespace and revision, each with the mesh identity in its configuration."""
     istiods = {(namespace_of(one), revision_of(one)): one for one in observed.of("Deployment") if _is_istiod(one)}
     hooks: dict[Place, list[Manifest]] = defaultdict(list)
     for one in observed.of("MutatingWebhookConfiguration"):
         if any(INJECTOR in str(hook.get("name")) for hook in one.get("webhooks") or []):
             hooks[_place_of_webhook(one, istiods)].append(one)
+    gone = removed(observed, {*istiods, *hooks})
     several = len({namespace for namespace, _ in [*istiods, *hooks]}) > 1
     for place in sorted({*istiods, *hooks}):
         namespace, revision = place
         istiod, own_hooks = istiods.get(place), hooks.get(place, [])
         first = istiod or own_hooks[0]
-        marks = marks_of(observed.of("ConfigMap"), namespace, revision, first)
-        # Objects that carry no mark of their installation belong to the only one there is.
+        identity = identity_of(observed.of("ConfigMap"), namespace, revision, first)
+        # Objects without a label of their installation belong to it if it is the only one.
         alone = not several and (revision == "default" or len({*istiods, *hooks}) == 1)
         yield (
             Installation(
@@ -99,19 +131,19 @@ def installations(observed: Observed) -> Iterator[tuple[Installation, Marks]]:
                 version=_version(istiod, own_hooks),
                 istiod="" if istiod else _host(own_hooks),
                 ready=_ready(istiod) if istiod else "",
-                cluster_id=marks.cluster_id or _from_url(own_hooks, "cluster"),
-                network=marks.network or _from_url(own_hooks, "net"),
+                cluster_id=identity.cluster_id or _from_url(own_hooks, "cluster"),
+                network=identity.network or _from_url(own_hooks, "net"),
                 tags=tuple(sorted(labels_of(one)[TAG_LABEL] for one in own_hooks if TAG_LABEL in labels_of(one))),
                 components=tuple(_components(observed, namespace, istiod, alone)),
-                members=tuple(_members(observed, own_hooks, alone)),
-                gateways=tuple(_gateways(observed, place, marks, alone)),
+                members=tuple(_members(observed, own_hooks, revision, gone, alone)),
+                gateways=tuple(_gateways(observed, place, identity, alone)),
             ),
-            marks,
+            identity,
         )
 
 
-def _distinct(observed: Iterable[Observed]) -> Iterator[Observed]:
-    """One of each cluster: two contexts may lead to the same, which the uid of kube-system says."""
+def _distinct(observed: Iterable[ClusterObservation]) -> Iterator[ClusterObservation]:
+    """Each cluster once: two contexts of one cluster have the same uid of kube-system."""
     seen = set()
     for one in observed:
         uids = [space["metadata"].get("uid") for space in one.of("Namespace") if name_of(space) == "kube-system"]
@@ -122,8 +154,8 @@ def _distinct(observed: Iterable[Observed]) -> Iterator[Observed]:
         yield one
 
 
-def _mesh(name: str, parts: Sequence[tuple[Installation, Marks]], peers: Iterable[str]) -> FoundMesh:
-    domains = [marks.trust_domain for _, marks in parts if marks.trust_domain]
+def _mesh(name: str, parts: Sequence[tuple[Installation, MeshIdentity]], peers: Iterable[str]) -> FoundMesh:
+    domains = [identity.trust_domain for _, identity in parts if identity.trust_domain]
     order = {"control-plane": 0, "istiod": 1, "data-plane": 2}
     ordered = sorted((one for one, _ in parts), key=lambda one: (order[one.role], one.cluster, one.revision))
     return FoundMesh(name, domains[0] if domains else "", tuple(sorted(set(peers) - {name})), tuple(ordered))
@@ -147,8 +179,8 @@ def _version(istiod: Manifest | None, hooks: Sequence[Manifest]) -> str:
         if found := image_version(image):
             return found
     for one in [istiod, *hooks]:
-        if one and (said := labels_of(one).get("app.kubernetes.io/version")):
-            return said
+        if one and (labelled := labels_of(one).get("app.kubernetes.io/version")):
+            return labelled
     return ""
 
 
@@ -158,7 +190,11 @@ def _ready(istiod: Manifest) -> str:
 
 
 def _place_of_webhook(hook: Manifest, istiods: Mapping[Place, Manifest]) -> Place:
-    """By the Service that it calls; by URL, by the end of its name, as Istio's charts and this project have it."""
+    """Namespace and revision of a webhook configuration.
+
+    The namespace comes from its Service. With a URL it comes from this project's label, else from the end of its name,
+    as Istio's charts set it.
+    """
     revision, client = revision_of(hook), hook["webhooks"][0].get("clientConfig") or {}
     if "service" in client:
         return str(client["service"]["namespace"]), revision
@@ -177,7 +213,7 @@ def _host(hooks: Sequence[Manifest]) -> str:
 
 
 def _from_url(hooks: Sequence[Manifest], part: str) -> str:
-    """`/inject/cluster/<id>/net/<network>`, as Istio lets the caller say where a Pod is."""
+    """A part of the URL `/inject/cluster/<id>/net/<network>`, which contains a Pod's cluster and network."""
     for one in hooks:
         steps = urlsplit(str((one["webhooks"][0].get("clientConfig") or {}).get("url", ""))).path.split("/")
         if part in steps[:-1]:
@@ -185,7 +221,7 @@ def _from_url(hooks: Sequence[Manifest], part: str) -> str:
     return ""
 
 
-def _components(observed: Observed, namespace: str, istiod: Manifest | None, alone: bool) -> Iterator[str]:
+def _components(observed: ClusterObservation, namespace: str, istiod: Manifest | None, alone: bool) -> Iterator[str]:
     if istiod:
         yield "istiod"
     found = {
@@ -197,9 +233,14 @@ def _components(observed: Observed, namespace: str, istiod: Manifest | None, alo
     yield from sorted(found)
 
 
-def _members(observed: Observed, hooks: Sequence[Manifest], alone: bool) -> Iterator[Member]:
-    """Namespaces that an injection webhook is asked about without a Pod's saying so, and those of ambient."""
-    asked = [
+def _members(
+    observed: ClusterObservation, hooks: Sequence[Manifest], revision: str, gone: Collection[Place], alone: bool
+) -> Iterator[MeshNamespace]:
+    """Namespaces that an injection webhook selects without a Pod's label, and namespaces with ambient mode.
+
+    gone: Pods of removed meshes; only those of this revision count.
+    """
+    selectors = [
         hook.get("namespaceSelector") or {}
         for one in hooks
         for hook in one["webhooks"]
@@ -207,16 +248,19 @@ def _members(observed: Observed, hooks: Sequence[Manifest], alone: bool) -> Iter
     ]
     proxies: dict[str, int] = defaultdict(int)
     for pod in observed.of("Pod"):
-        proxies[namespace_of(pod)] += 1
+        is_own = revision_of_sidecar(pod) in (None, revision) and (namespace_of(pod), name_of(pod)) not in gone
+        proxies[namespace_of(pod)] += is_own
     for one in sorted(observed.of("Namespace"), key=name_of):
         labels = labels_of(one)
-        if any(selects(selector, labels) for selector in asked):
-            yield Member(name_of(one), proxies[name_of(one)])
+        if any(selects(selector, labels) for selector in selectors):
+            yield MeshNamespace(name_of(one), proxies[name_of(one)])
         elif alone and labels.get(AMBIENT[0]) == AMBIENT[1]:
-            yield Member(name_of(one), 0, "ambient")
+            yield MeshNamespace(name_of(one), 0, "ambient")
 
 
-def _gateways(observed: Observed, place: Place, marks: Marks, alone: bool) -> Iterator[Gateway]:
+def _gateways(
+    observed: ClusterObservation, place: Place, identity: MeshIdentity, alone: bool
+) -> Iterator[FoundGateway]:
     for one in observed.of("Deployment"):
         template = (one.get("spec") or {}).get("template") or {}
         labels = labels_of(template)
@@ -225,16 +269,16 @@ def _gateways(observed: Observed, place: Place, marks: Marks, alone: bool) -> It
         if not (injected or runs or "gateway.networking.k8s.io/gateway-name" in labels):
             continue
         owned = labels_of(one).get(MESH_LABEL)
-        said = labels.get(REVISION_LABEL)
-        ours = owned == marks.mesh if owned else namespace_of(one) == place[0] or alone
-        if not ours or (said is not None and said != place[1]):
+        revision = labels.get(REVISION_LABEL)
+        ours = owned == identity.mesh if owned else namespace_of(one) == place[0] or alone
+        if not ours or (revision is not None and revision != place[1]):
             continue
         addresses, ports = _addresses(observed, namespace_of(one), labels)
-        yield Gateway(namespace_of(one), name_of(one), addresses, ports, labels.get(NETWORK_LABEL, ""))
+        yield FoundGateway(namespace_of(one), name_of(one), addresses, ports, labels.get(NETWORK_LABEL, ""))
 
 
 def _addresses(
-    observed: Observed, namespace: str, labels: Mapping[str, str]
+    observed: ClusterObservation, namespace: str, labels: Mapping[str, str]
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
     addresses: set[str] = set()
     ports: set[int] = set()
@@ -248,10 +292,10 @@ def _addresses(
     return tuple(sorted(addresses)), tuple(sorted(ports))
 
 
-def _peers(observed: Observed, installation: Installation, marks: Marks) -> Iterator[str]:
-    """Meshes that it imports from, and clusters that its istiod has a credential for."""
+def _peers(observed: ClusterObservation, installation: Installation, identity: MeshIdentity) -> Iterator[str]:
+    """Meshes that an installation imports from, and clusters that its istiod has credentials for."""
     for one in observed.of("ServiceEntry"):
-        if labels_of(one).get(MESH_LABEL) == marks.mesh:
+        if labels_of(one).get(MESH_LABEL) == identity.mesh:
             yield from filter(None, annotations_of(one).get(PEERS_ANNOTATION, "").split(","))
     for one in observed.of("Secret"):
         if namespace_of(one) == installation.namespace:

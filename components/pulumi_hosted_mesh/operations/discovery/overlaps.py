@@ -1,4 +1,4 @@
-"""Pods that several configurations of injection webhooks are asked about: each of them injects the same Pod. Pure."""
+"""Pods that several injection webhook configurations select: each of them injects the same Pod. Pure."""
 
 from __future__ import annotations
 
@@ -12,28 +12,26 @@ from pulumi_hosted_mesh.vocabulary import INJECTION_LABEL, MESH_LABEL, REVISION_
 Manifest = Mapping[str, Any]
 Labels = Mapping[str, str]
 INJECTOR = "sidecar-injector.istio.io"
-ASKED = {"sidecar.istio.io/inject": "true"}
-FIX = (
-    "Give the revisions of one of the two meshes names of their own, and label its namespaces `istio.io/rev` with them"
-)
+INJECTION_REQUESTED = {"sidecar.istio.io/inject": "true"}
+FIX = "Give the revisions of one of the two meshes unique names, and label its namespaces `istio.io/rev` with them"
 
 
 def overlaps(configurations: Sequence[Manifest]) -> Iterator[tuple[Manifest, Manifest, str]]:
-    """Each two that are asked about the same Pods, and which those are: by the labels that Istio's selectors know.
+    """Each pair of configurations that select the same Pods, with a description of these, by Istio's selector labels.
 
-    configurations: MutatingWebhookConfigurations, whosesoever.
+    configurations: MutatingWebhookConfigurations of any owner.
     """
     names = sorted({name for one in configurations for name in _names(one)})
     revisions = [{REVISION_LABEL: name} for name in names]
-    cases = list(product([{INJECTION_LABEL: "enabled"}, *revisions, {}], [{}, *revisions, ASKED]))
-    asked = [(one, [case for case in cases if _is_asked(one, *case)]) for one in configurations]
-    for (one, mine), (other, others) in combinations(asked, 2):
+    cases = list(product([{INJECTION_LABEL: "enabled"}, *revisions, {}], [{}, *revisions, INJECTION_REQUESTED]))
+    selected = [(one, [case for case in cases if _selects(one, *case)]) for one in configurations]
+    for (one, mine), (other, others) in combinations(selected, 2):
         if shared := [case for case in mine if case in others]:
             yield one, other, _words(*shared[0])
 
 
 def called(configuration: Manifest) -> str:
-    """A configuration, and whose it is."""
+    """Name, revision and mesh of a configuration."""
     metadata = configuration["metadata"]
     labels = metadata.get("labels") or {}
     mesh = f" of mesh {labels[MESH_LABEL]}" if MESH_LABEL in labels else ""
@@ -45,14 +43,14 @@ def _injectors(configuration: Manifest) -> list[Manifest]:
 
 
 def _names(configuration: Manifest) -> Iterator[str]:
-    """What their selectors want of the label for revisions."""
+    """Values of the revision label in the selectors."""
     for hook, selector in product(_injectors(configuration), ("namespaceSelector", "objectSelector")):
         for one in (hook.get(selector) or {}).get("matchExpressions") or []:
             if one["key"] == REVISION_LABEL and one["operator"] == "In":
                 yield from one["values"]
 
 
-def _is_asked(configuration: Manifest, namespace: Labels, pod: Labels) -> bool:
+def _selects(configuration: Manifest, namespace: Labels, pod: Labels) -> bool:
     return any(
         selects(hook.get("namespaceSelector") or {}, namespace) and selects(hook.get("objectSelector") or {}, pod)
         for hook in _injectors(configuration)
@@ -61,8 +59,8 @@ def _is_asked(configuration: Manifest, namespace: Labels, pod: Labels) -> bool:
 
 def _words(namespace: Labels, pod: Labels) -> str:
     labels = [
-        f"{what} labelled {key}: {value}"
-        for what, one in (("namespaces", namespace), ("Pods", pod))
+        f"{title} labelled {key}: {value}"
+        for title, one in (("namespaces", namespace), ("Pods", pod))
         for key, value in one.items()
     ]
     return " with ".join(labels) or "all Pods"

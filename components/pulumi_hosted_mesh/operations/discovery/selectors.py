@@ -1,4 +1,4 @@
-"""Label selectors, evaluated as Kubernetes does: which namespaces a webhook is asked about."""
+"""Label selectors of webhooks, evaluated as in Kubernetes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def demands_a_label(selector: Mapping[str, Any]) -> bool:
-    """Whether an object without labels is left out."""
+    """Whether a selector excludes an object without labels."""
     return not selects(selector, {})
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import queue
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +14,21 @@ from pulumi_hosted_mesh.cli.command import app
 from pulumi_hosted_mesh.clusters.api_server import (
     METADATA,
     ApiServer,
+    OutdatedError,
     RefusedError,
     UnauthorizedError,
     UnreachableError,
 )
 from pulumi_hosted_mesh.clusters.kubeconfig_files import of_environment
-from pulumi_hosted_mesh.operations.discovery import show
-from pulumi_hosted_mesh.operations.discovery.clusters import choose, look, watch
+from pulumi_hosted_mesh.operations.discovery import show, watching
+from pulumi_hosted_mesh.operations.discovery.cluster_observation import NO_NAMESPACE, READ, ClusterObservation, observe
+from pulumi_hosted_mesh.operations.discovery.clusters import choose, look
 from pulumi_hosted_mesh.operations.discovery.facts import Discovery
 from pulumi_hosted_mesh.operations.discovery.managers import manager_of
-from pulumi_hosted_mesh.operations.discovery.marks import image_version
+from pulumi_hosted_mesh.operations.discovery.mesh_identity import image_version
 from pulumi_hosted_mesh.operations.discovery.meshes import discover
-from pulumi_hosted_mesh.operations.discovery.observed import NO_NAMESPACE, READ, Observed, observe
 from pulumi_hosted_mesh.operations.discovery.selectors import selects
+from pulumi_hosted_mesh.operations.discovery.watching import follow
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.problems import InvalidInputError
 from typer.testing import CliRunner
@@ -78,12 +83,12 @@ def config(mesh_id: str, domain: str, name: str = "istio") -> Manifest:
     return thing(name, "istio-system", data={"mesh": mesh})
 
 
-def found(*clusters: Observed) -> Discovery:
+def found(*clusters: ClusterObservation) -> Discovery:
     return discover(clusters)
 
 
-def cluster(name: str = "east", **objects: list[Manifest]) -> Observed:
-    return Observed(name, objects)
+def cluster(name: str = "east", **objects: list[Manifest]) -> ClusterObservation:
+    return ClusterObservation(name, objects)
 
 
 def test_one_mesh_of_two_revisions_a_tag_and_members() -> None:
@@ -110,6 +115,87 @@ def test_one_mesh_of_two_revisions_a_tag_and_members() -> None:
     assert (old.revision, [one.namespace for one in old.members]) == ("old", ["a"])
     assert (new.tags, [(one.namespace, one.proxies) for one in new.members]) == (("prod",), [("b", 2)])
     assert (new.version, new.ready, new.role) == ("1.29.2", "1/2", "istiod")
+
+
+def aged(one: Manifest, created: str) -> Manifest:
+    one["metadata"]["creationTimestamp"] = created
+    return one
+
+
+def with_sidecar(name: str, namespace: str, revision: str, created: str = "2026-03-01T00:00:00Z") -> Manifest:
+    """The metadata of a Pod, as injection leaves it."""
+    return aged(thing(name, namespace, annotations={"istio.io/rev": revision}), created)
+
+
+EARLIER, LATER = "2026-01-01T00:00:00Z", "2026-06-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("pods", "since", "counted", "lines"),
+    [
+        ([("p1", "default"), ("p2", "default")], EARLIER, 2, []),
+        (
+            [("p1", "default"), ("p2", "gone"), ("p3", "gone")],
+            EARLIER,
+            1,
+            ["proxies of a removed mesh or revision, of revision gone, which has no webhooks: a (2)"],
+        ),
+        (
+            [("p1", "default")],
+            LATER,
+            0,
+            ["proxies of a removed mesh or revision, of revision default, and older than the mesh with it: a (1)"],
+        ),
+        ([("p1", "default")], "", 1, []),
+    ],
+    ids=["own", "revision", "age", "no age"],
+)
+def test_sidecars_of_a_removed_mesh_are_no_other_meshs(
+    pods: list[tuple[str, str]], since: str, counted: int, lines: list[str]
+) -> None:
+    """A namespace gets another mesh's label, and its old Pods stay."""
+    url = {"url": "https://istiod.example.com:15017/inject/cluster/c/net/n"}
+    injector = hook("default", url)
+    injector["metadata"]["labels"]["hosted-mesh.io/mesh"] = "other"
+    seen = cluster(
+        MutatingWebhookConfiguration=[injector],
+        Namespace=[thing("a", labels={"istio.io/rev": "default"}), aged(thing("mesh-other"), since)],
+        Pod=[with_sidecar(name, "a", revision) for name, revision in pods],
+    )
+    told = found(seen)
+    assert [(one.namespace, one.proxies) for one in told.meshes[0].installations[0].members] == [("a", counted)]
+    assert told.left_behind == ({"east": tuple(lines)} if lines else {})
+    assert json.loads(show.as_json(told))["left_behind"] == ({"east": lines} if lines else {})
+    shown = [f"east: {one}. {show.NAMED}" for one in lines]
+    assert show.table(told).splitlines()[2:] == shown
+    # Who may not list webhooks is not misled by their absence.
+    blind = dataclasses.replace(seen, objects={"Pod": seen.of("Pod")}, unreadable=("MutatingWebhookConfiguration",))
+    assert found(blind).left_behind == {}
+
+
+def test_sidecars_stay_behind_where_the_last_mesh_was_removed() -> None:
+    told = found(cluster(Pod=[with_sidecar("p", "a", "default"), with_sidecar("q", "b", "default")]))
+    assert (told.meshes, told.left_behind) == (
+        [],
+        {"east": ("proxies of a removed mesh or revision, of revision default, which has no webhooks: a (1), b (1)",)},
+    )
+
+
+def test_a_proxy_counts_for_the_revision_that_injected_it() -> None:
+    """Not for the one that its namespace names by now."""
+    (mesh,) = found(
+        cluster(
+            Deployment=[istiod("old"), istiod("new")],
+            MutatingWebhookConfiguration=[hook("old", service()), hook("new", service())],
+            ConfigMap=[config("shops", "s.example", "istio-old"), config("shops", "s.example", "istio-new")],
+            Namespace=[thing("a", labels={"istio.io/rev": "new"})],
+            Pod=[with_sidecar("p", "a", "old"), with_sidecar("q", "a", "new")],
+        )
+    ).meshes
+    assert {one.revision: [member.proxies for member in one.members] for one in mesh.installations} == {
+        "new": [1],
+        "old": [],
+    }
 
 
 def test_a_mesh_of_two_clusters_is_one_by_its_id_and_two_without_an_id_are_two() -> None:
@@ -202,7 +288,7 @@ def test_a_cluster_whose_objects_cannot_be_read_is_named_and_the_others_are_show
     strange = hook("default", {"url": "https://a\u2100b.example.com"})  # Python takes no such host
     both = found(cluster("west", MutatingWebhookConfiguration=[strange]), cluster(Deployment=[istiod()]))
     assert [mesh.name for mesh in both.meshes] == ["east/istio-system"]
-    assert both.unreachable == {"west": "its objects are none that Kubernetes stores (ValueError)"}
+    assert both.unreachable == {"west": "its objects have an invalid form (ValueError)"}
 
 
 @pytest.mark.parametrize(
@@ -271,12 +357,15 @@ def test_selectors_select_as_kubernetes_does(selector: Manifest, fits: bool) -> 
 
 def test_what_could_not_be_read_is_said() -> None:
     told = show.table(
-        found(Observed("gone", unreachable="the API server does not answer"), Observed("shy", {}, ("Secret",)))
+        found(
+            ClusterObservation("gone", unreachable="the API server does not answer"),
+            ClusterObservation("shy", {}, ("Secret",)),
+        )
     )
     assert told.splitlines() == [
         "No mesh was found",
-        "gone: not looked at, the API server does not answer",
-        "shy: this credential may not list Secret, so what these say is missing",
+        "gone: not read, the API server does not answer",
+        "shy: this credential may not list Secret, so their facts are missing",
     ]
 
 
@@ -286,17 +375,118 @@ def test_what_a_terminal_would_obey_is_shown_as_text() -> None:
     told = show.table(strange)
     assert r"a\x1b]0;b\x07 (für\u202ec\nd)" in told
     assert len(told.splitlines()) == 2
-    assert show.table(found(Observed("x", unreachable="\x1b[2J"))).splitlines()[1] == r"x: not looked at, \x1b[2J"
+    assert show.table(found(ClusterObservation("x", unreachable="\x1b[2J"))).splitlines()[1] == r"x: not read, \x1b[2J"
     assert str(Verdict("a", "b", "\x1b[2J", "do")) == "FAILED  a: b: \\x1b[2J\n        do"
 
 
-def test_watching_tells_each_change_once() -> None:
-    empty, one = found(), found(cluster(Deployment=[istiod()]))
-    looks = iter([empty, empty, one, one, empty])
-    waits: list[float] = []
-    rounds = watch(lambda: next(looks), 7, waits.append)
-    assert [next(rounds) for _ in range(3)] == [empty, one, empty]
-    assert waits == [7, 7, 7, 7]
+class Watched(ApiServer):
+    """An API server in memory: lists, and changes that a test adds while discovery watches."""
+
+    def __init__(self, forbidden: tuple[str, ...] = (), unwatched: tuple[str, ...] = ()) -> None:
+        self.objects: dict[str, list[Manifest]] = {path: [] for path, _ in READ.values()}
+        self.events: dict[str, queue.Queue[Any]] = {path: queue.Queue() for path in self.objects}
+        self.forbidden = [READ[kind][0] for kind in forbidden]
+        self.unwatched = [READ[kind][0] for kind in unwatched]
+        self.lists: list[str] = []
+        self.is_down = False
+
+    def snapshot(self, path: str, *, metadata_only: bool = False) -> tuple[list[Manifest], str | None]:
+        self.lists.append(path)
+        if self.is_down:
+            raise UnreachableError("it does not answer")
+        if path in self.forbidden:
+            raise RefusedError("answered 403")
+        return list(self.objects[path]), "1"
+
+    def watch(self, path: str, version: str, seconds: float, *, metadata_only: bool = False) -> Any:
+        if path in self.unwatched:
+            raise RefusedError("answered 403")
+        while True:
+            event = self.events[path].get(timeout=60)
+            if isinstance(event, Exception):
+                raise event
+            if event is None:
+                return
+            yield event
+
+    def tell(self, kind: str, event: Any) -> None:
+        self.events[READ[kind][0]].put(event)
+
+    def listed(self, kind: str) -> int:
+        return self.lists.count(READ[kind][0])
+
+
+def seen(api: ApiServer, every: float = 60) -> Iterator[Discovery]:
+    for observed in follow([("east", lambda: api)], every, settle=0.01):
+        yield discover(observed)
+
+
+def names(found: Discovery) -> list[str]:
+    return [one.name for one in found.meshes]
+
+
+def test_a_change_is_seen_without_another_list() -> None:
+    api = Watched()
+    api.objects[READ["Namespace"][0]] = [thing("kube-system")]
+    found = seen(api)
+    assert names(next(found)) == []
+    made = istiod()
+    api.tell("Deployment", ("ADDED", made))
+    assert names(next(found)) == ["east/istio-system"]
+    api.tell("Deployment", ("BOOKMARK", {"metadata": {"resourceVersion": "7"}}))
+    api.tell("Deployment", None)  # the API server ends each watch after some time
+    api.tell("Deployment", ("DELETED", made))
+    assert names(next(found)) == []
+    assert {api.lists.count(path) for path, _ in READ.values()} == {1}
+
+
+def test_changes_that_the_server_no_longer_has_are_listed_again() -> None:
+    api = Watched()
+    api.objects[READ["Namespace"][0]] = [thing("kube-system")]
+    found = seen(api)
+    assert names(next(found)) == []
+    api.objects[READ["Deployment"][0]] = [istiod()]
+    api.tell("Deployment", OutdatedError("too old"))
+    assert names(next(found)) == ["east/istio-system"]
+    assert (api.listed("Deployment"), api.listed("Service")) == (2, 1)
+
+
+def test_a_list_that_may_not_be_watched_is_read_again() -> None:
+    api = Watched(unwatched=("Deployment",))
+    api.objects[READ["Namespace"][0]] = [thing("kube-system")]
+    found = seen(api, every=0.05)
+    assert names(next(found)) == []
+    api.objects[READ["Deployment"][0]] = [istiod()]
+    assert names(next(found)) == ["east/istio-system"]
+    assert api.listed("Service") == 1
+
+
+def test_a_connection_that_breaks_costs_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "SHORTEST_SECONDS", -1)  # each counts as one that has lasted
+    api = Watched()
+    api.objects[READ["Namespace"][0]] = [thing("kube-system")]
+    found = seen(api)
+    assert names(next(found)) == []
+    api.objects[READ["Deployment"][0]] = [istiod()]
+    api.tell("Deployment", UnreachableError("the connection ended"))
+    after = next(found)
+    assert (names(after), after.unreachable) == (["east/istio-system"], {})
+
+
+def test_a_cluster_that_goes_is_named_and_comes_back() -> None:
+    api = Watched(forbidden=("Secret",))
+    api.objects[READ["Namespace"][0]] = [thing("kube-system")]
+    api.objects[READ["Deployment"][0]] = [istiod()]
+    found = seen(api, every=0.05)
+    first = next(found)
+    assert (names(first), first.unreadable) == (["east/istio-system"], {"east": ("Secret",)})
+    api.is_down = True
+    api.tell("Service", UnreachableError("the connection ended"))
+    assert next(found).unreachable == {"east": "it does not answer"}
+    api.is_down = False
+    # Each kind has a watch of its own, which may report the end once more.
+    back = next(one for one in found if not one.unreachable)
+    assert names(back) == ["east/istio-system"]
 
 
 class Paged(ApiServer):
@@ -397,3 +587,28 @@ def test_a_context_that_cannot_be_used_is_named_and_two_of_one_name_are_told_apa
     told = look(chosen).unreachable
     assert list(told) == names
     assert all("a server that is not https://HOST" in reason and "t0ken" not in reason for reason in told.values())
+
+
+def test_meshes_of_one_name_are_apart_by_tenant() -> None:
+    """A data plane is of the tenant with the host that its webhooks call."""
+
+    def centre(tenant: str) -> Manifest:
+        made = istiod(
+            namespace=f"tenant-{tenant}--store", EXTERNAL_ISTIOD="true", ISTIOD_CUSTOM_HOST=f"a.{tenant},b.{tenant}"
+        )
+        made["metadata"]["labels"] |= {"hosted-mesh.io/mesh": "store", "hosted-mesh.io/tenant": tenant}
+        return made
+
+    def plane(host: str) -> Manifest:
+        made = hook("default", {"url": f"https://{host}:443/inject"})
+        made["metadata"]["labels"] |= {"hosted-mesh.io/mesh": "store"}
+        return made
+
+    observed = [
+        ClusterObservation("provider", {"Deployment": [centre("shop"), centre("bank")]}),
+        ClusterObservation("one", {"MutatingWebhookConfiguration": [plane("b.bank")]}),
+        ClusterObservation("two", {"MutatingWebhookConfiguration": [plane("a.shop")]}),
+        ClusterObservation("three", {"MutatingWebhookConfiguration": [plane("a.elsewhere")]}),
+    ]
+    found = {one.name: [part.cluster for part in one.installations] for one in discover(observed).meshes}
+    assert found == {"bank--store": ["provider", "one"], "shop--store": ["provider", "two"], "store": ["three"]}
