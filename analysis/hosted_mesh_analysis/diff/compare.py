@@ -1,27 +1,38 @@
-"""Compares two versions of a stack. Pure: what is given has been run, and nothing secret is in what it returns."""
+"""Compares two versions of a stack. Pure: its input comes from runs, and its output has no secret."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ..detect.leaf.names import names_credential
-from ..plan.model import PROVIDER_PREFIX
-from ..plan.tree import Path as Keys
-from ..prove.program.monitor import IS_TRIED
-from ..prove.project import Project
+from hosted_mesh_plan.model import PROVIDER_PREFIX
+from hosted_mesh_plan.tree import Path as Keys
+from hosted_mesh_policies.detect.leaf.names import names_credential
+
+from ..runner.program.monitor import IS_TRIED
+from ..runner.project import Project
+from .effects import effects, touched
 from .masked import is_credential, shown_path, without_credentials
+from .picture import drawn
 from .replacement import forces, is_ignored
-from .result import Change, Cluster, Property, Stack, State, Step, Value
-from .sight import Key, Seen, Sight
+from .result import Change, Cluster, Property, Stack, StackChange, Step, Value
+from .snapshot import Key, SnapshotResource, StackSnapshot
 from .trees import ABSENT, File, Hidden, Why, differences, hidden_in, is_same
 
-NOTHING: Final = Sight({}, {})
+DEFINITION: Final = ":CustomResourceDefinition"
+MOST_OF_A_DEFINITION: Final = 40
+"""Most properties of a definition of a kind: a new version of Istio has hundreds, with texts of documentation."""
+LONG_TEXT: Final = 4000
+"""Characters from which on a text is cut to its different lines: the injector's template has a hundred thousand."""
+NOTHING: Final = StackSnapshot({}, {})
 
 
-def compared(name: str, base: Sight | None, new: Sight | None, configuration: Sequence[Property] = ()) -> Stack:
-    """What differs between two versions of a stack; None for a version that has no such stack."""
+def compared(
+    name: str, base: StackSnapshot | None, new: StackSnapshot | None, configuration: Sequence[Property] = ()
+) -> Stack:
+    """The difference of two versions of a stack; None for a version without it."""
     old, now = base or NOTHING, new or NOTHING
     before = _under_their_names_of(now.resources, old.resources)
     changes = [
@@ -32,61 +43,97 @@ def compared(name: str, base: Sight | None, new: Sight | None, configuration: Se
     outputs = [_property(*one) for one in _differing(old.outputs, now.outputs)]
     differs = bool(changes or outputs or configuration)
     state = (
-        State.NEW if base is None else State.REMOVED if new is None else State.CHANGED if differs else State.UNCHANGED
+        StackChange.NEW
+        if base is None
+        else StackChange.REMOVED
+        if new is None
+        else StackChange.CHANGED
+        if differs
+        else StackChange.UNCHANGED
     )
     notes = list(now.notes if new is not None else old.notes)
     changes.sort(key=lambda one: (one.cluster, one.type, one.name or ""))
-    return Stack(name, state, changes, outputs, list(configuration), notes)
+    stack = Stack(name, state, changes, outputs, list(configuration), notes)
+    if changes:
+        stack.effects = [*effects(changes, base, new), *touched(changes, base, new)]
+        stack.parts, stack.links = drawn(changes, base, new)
+    return stack
 
 
-def _under_their_names_of(now: Mapping[Key, Seen], before: Mapping[Key, Seen]) -> dict[Key, Seen]:
-    """The base's resources by the keys that they have now: an alias says which it was."""
+def _under_their_names_of(
+    now: Mapping[Key, SnapshotResource], before: Mapping[Key, SnapshotResource]
+) -> dict[Key, SnapshotResource]:
+    """The base's resources by their present keys, by aliases."""
     renamed = {alias: key for key, one in now.items() if key not in before for alias in one.aliases if alias not in now}
     return {renamed.get(key, key): one for key, one in before.items()}
 
 
-def _change(old: Seen | None, new: Seen | None) -> Change | None:
-    """What becomes of one resource; None for nothing."""
+def _change(old: SnapshotResource | None, new: SnapshotResource | None) -> Change | None:
     if old is None or new is None:
         return _of_one(old, new)
     if new.name is None:
         differs = not is_same(old.tree, new.tree) or old.cluster != new.cluster
         count, origin = max(old.count, new.count), _moved_from(old, new)
         step = Step.REPLACED if origin else Step.CHANGED
-        return Change(step, new.type, None, new.cluster, count=count, moved_from=origin) if differs else None
+        change = Change(step, new.type, None, new.cluster, count=count, moved_from=origin, chart=new.chart)
+        return change if differs else None
     found = [one for one in _differing(old.tree, new.tree) if not is_ignored(one[0], new.options)]
     forced = [path for path, a, b in found if forces(new.type, path, a, b, old.tree, new.options)]
     properties = (*_about_all(old, new), *(_property(*one) for one in found))
+    if new.type.endswith(DEFINITION) and len(properties) > MOST_OF_A_DEFINITION:
+        more = Property(f"(and {len(properties) - MOST_OF_A_DEFINITION} more)")
+        properties = (*properties[:MOST_OF_A_DEFINITION], more)
     origin = _moved_from(old, new)
     step = Step.REPLACED if forced or origin else Step.CHANGED
     paths = tuple(map(shown_path, forced))
-    return Change(step, new.type, new.name, new.cluster, properties, paths, moved_from=origin) if properties else None
+    if not properties:
+        return None
+    return Change(step, new.type, new.name, new.cluster, properties, paths, moved_from=origin, chart=new.chart)
 
 
-def _moved_from(old: Seen, new: Seen) -> Cluster | None:
-    """Where a resource was that is elsewhere now; None for one that stays, and for a provider, which is in none."""
+def _moved_from(old: SnapshotResource, new: SnapshotResource) -> Cluster | None:
+    """The former cluster of a moved resource; None for one that stays, and for a provider, which has no cluster."""
     is_somewhere = old.cluster.name and new.cluster.name and not new.type.startswith(PROVIDER_PREFIX)
     return old.cluster if is_somewhere and old.cluster.name != new.cluster.name else None
 
 
-def _of_one(old: Seen | None, new: Seen | None) -> Change | None:
-    """A resource that only one version has."""
+def _of_one(old: SnapshotResource | None, new: SnapshotResource | None) -> Change | None:
     one = new or old
     if one is None or one.options == IS_TRIED:
         return None
     step, properties = (Step.MADE, tuple(_of_made(one))) if old is None else (Step.REMOVED, ())
-    return Change(step, one.type, one.name, one.cluster, properties, count=one.count)
+    return Change(step, one.type, one.name, one.cluster, properties, count=one.count, chart=one.chart)
 
 
 def _differing(old: Any, new: Any) -> list[tuple[Keys, Any, Any]]:
-    """Where two trees differ, without credentials: to look for these takes longer, so only where something differs."""
+    """The differences of two trees, without credentials, which are searched for only in differences to save time."""
     if next(differences(old, new), None) is None:
         return []
-    return list(differences(without_credentials(old), without_credentials(new)))
+    found = differences(without_credentials(old), without_credentials(new))
+    return [one for path, a, b in found for one in _inside(path, a, b)]
 
 
-def _about_all(old: Seen, new: Seen) -> Iterator[Property]:
-    """What differs beside the properties, in brackets: properties have such names too."""
+def _inside(path: Keys, old: Any, new: Any) -> list[tuple[Keys, Any, Any]]:
+    """The differences of two texts with a mapping in JSON each, by their keys; of others, the difference itself."""
+    trees = [_parsed(one) for one in (old, new)]
+    if all(isinstance(tree, dict) for tree in trees):
+        inner = list(differences(without_credentials(trees[0]), without_credentials(trees[1]), path))
+        if inner:
+            return inner
+    return [(path, old, new)]
+
+
+def _parsed(one: Any) -> Any:
+    if not isinstance(one, str) or not one.lstrip().startswith("{"):
+        return None
+    try:
+        return json.loads(one)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _about_all(old: SnapshotResource, new: SnapshotResource) -> Iterator[Property]:
+    """The differences beside the properties, in brackets: properties have such names too."""
     yield from _about("name", old.name if old.name is not None else Hidden(Why.SECRET), new.name)
     yield from _about("type", old.type, new.type)
     yield from _about("cluster", _cluster(old), _cluster(new))
@@ -94,15 +141,15 @@ def _about_all(old: Seen, new: Seen) -> Iterator[Property]:
         yield from _about(key, *(_text(one.options[key]) if key in one.options else ABSENT for one in (old, new)))
 
 
-def _of_made(one: Seen) -> Iterator[Property]:
-    """All that a new resource is given, without what its type says too."""
+def _of_made(one: SnapshotResource) -> Iterator[Property]:
+    """All inputs of a new resource, without those that repeat its type."""
     if one.name is not None:
         for path, old, new in differences(ABSENT, without_credentials(one.tree)):
             if not (one.type.startswith("kubernetes:") and path in {("apiVersion",), ("kind",)}):
                 yield _property(path, old, new)
 
 
-def _cluster(one: Seen) -> str:
+def _cluster(one: SnapshotResource) -> str:
     return " ".join(filter(None, (one.cluster.side, one.cluster.name)))
 
 
@@ -117,11 +164,23 @@ def _about(what: str, old: Any, new: Any) -> Iterator[Property]:
 
 
 def _property(path: Keys, old: Any, new: Any) -> Property:
+    if isinstance(old, str) and isinstance(new, str) and min(len(old), len(new)) > LONG_TEXT:
+        old, new = _different_lines(old, new)
     return Property(shown_path(path), value_of(old), value_of(new))
 
 
+def _different_lines(old: str, new: str) -> tuple[str, str]:
+    """Two long texts from their first to their last different line."""
+    here, there = old.split("\n"), new.split("\n")
+    first = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False)))
+    here, there = here[first:], there[first:]
+    backwards = zip(reversed(here), reversed(there), strict=False)
+    last = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], backwards))
+    return "\n".join(here[: len(here) - last]), "\n".join(there[: len(there) - last])
+
+
 def value_of(one: Any) -> Value | None:
-    """A value of a tree as a report has it."""
+    """A tree's value in the form of a report."""
     if one is ABSENT:
         return None
     if isinstance(one, Hidden):
@@ -129,11 +188,8 @@ def value_of(one: Any) -> Value | None:
     return Value(file=one.path) if isinstance(one, File) else Value(one)
 
 
-# The stack's own configuration ------------------------------------------------------------------------------------
-
-
 def configuration(base: Project, new: Project) -> list[Property]:
-    """What no resource shows: what is encrypted, and settings of packages, which their default providers take."""
+    """Configuration that no resource shows: encrypted values, and settings of packages for their default providers."""
     found = []
     for key in dict.fromkeys([*base.config, *new.config]):
         old, now = base.config.get(key, ABSENT), new.config.get(key, ABSENT)
@@ -155,5 +211,5 @@ def _setting(key: str, one: Any, is_secret: bool) -> Any:
 
 
 def other_values(base: Project, new: Project) -> list[str]:
-    """Keys under which something else is written: if it is a secret, another one. Of ciphertexts nobody can tell."""
+    """Keys with another written value: of a secret, another secret. Ciphertexts cannot be compared."""
     return [key for key in new.config if key in base.config and base.config[key] != new.config[key]]

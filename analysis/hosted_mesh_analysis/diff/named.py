@@ -1,7 +1,7 @@
-"""What a report hides because of its name, which says that it is a credential, whatever it looks like: words, a UUID.
+"""Values that a report hides because of a credential's name, in any form: words, a UUID.
 
-The policies refuse, so below such a name they want letters as by chance. A report only hides: one value too many is a
-line less to read, one too few a password in a comment.
+The policies reject, so below such a name they require random letters. A report only hides: a needless mask costs a
+line, a missing one puts a password into a comment.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ..detect.leaf.names import names_credential
-from ..detect.leaf.placeholders import is_example, is_reference
-from ..detect.secrets.named_credentials import is_named, is_not_the_value
-from ..plan.tree import Path, Tree, leaves
-from ..prove.compare import UUID
+from hosted_mesh_plan.tree import Path, Tree, leaves
+from hosted_mesh_policies.detect.leaf.names import names_credential
+from hosted_mesh_policies.detect.leaf.placeholders import is_example, is_reference
+from hosted_mesh_policies.detect.leaf.public_structure import UUID
+from hosted_mesh_policies.detect.secrets.named_credentials import is_named, is_not_the_value
 
 LONGEST_TEXT: Final = 1024 * 1024
-"""A text that is longer is not read line by line; what looks like a credential is found in it all the same."""
+"""A longer text is not read line by line; credentials by form are found nevertheless."""
 _MAY_REFER: Final = re.compile(r"(?:secret|credential)s?$|secret[_.-]?key$", re.IGNORECASE)
 _HOLDS: Final = re.compile(
     r"(?:client|app|consumer|shared|jwt|webhook|cookie|session|oauth2?|api|auth)[_.-]?secrets?$", re.IGNORECASE
@@ -37,7 +37,7 @@ _BLOCK: Final = re.compile(
     rf"^([ \t]*(?:- +)*)[\"']?{_NAME}[\"']?[ \t]*:[ \t]*(?:[!&]\S*[ \t]+)*[|>][\d+-]{{0,2}}[ \t]*(?:#[^\n]*)?\r?$",
     re.MULTILINE,
 )
-"""How YAML begins a text on lines of its own: `password: |`, `- token: >2-  # of the shop`."""
+"""The beginning of a block text in YAML: `password: |`, `- token: >2-  # of the shop`."""
 _IN_LINES: Final = (
     re.compile(rf"\"{_NAME}\"\s{{0,8}}:\s{{0,8}}\"((?:[^\"\\\n]|\\.){{1,512}})\""),
     re.compile(rf"[?&;]{_NAME}=([^&;\s\"']{{1,512}})"),
@@ -53,7 +53,7 @@ _COMMENT: Final = re.compile(r"\s#.*$")
 
 
 def named_values(tree: Tree) -> Iterator[Path]:
-    """Where a text stands below or beside the name of a credential."""
+    """The texts below or beside a credential's name."""
     for leaf in leaves(tree):
         keys = [key for key in leaf.path if isinstance(key, str)]
         if not keys or not isinstance(leaf.value, str) or "properties" in keys:  # of a schema
@@ -65,8 +65,8 @@ def named_values(tree: Tree) -> Iterator[Path]:
 
 
 def holds_named_value(text: str) -> bool:
-    """Whether a text has such a name and value in it: in a line, in a block of YAML, as JSON, in an address,
-    in a header."""
+    """True for a text with such a name and value: in a line, in a block of YAML, as JSON, in an address, in a
+    header."""
     if len(text) > LONGEST_TEXT:
         return False
     pairs = [(found[1], _COMMENT.sub("", found[2]).strip(" \t\"',;")) for found in _LINES.finditer(text)]
@@ -79,7 +79,7 @@ def holds_named_value(text: str) -> bool:
 
 
 def _block_lines(text: str) -> Iterator[tuple[str, str]]:
-    """The lines of blocks of YAML that have the name of a credential, each with that name; blocks in blocks too."""
+    """The lines of YAML blocks under a credential's name, each with that name; also of nested blocks."""
     for found in _BLOCK.finditer(text):
         if names_credential(found[2]):
             for line in _indented(text, found.end() + 1, len(found[1])):
@@ -87,7 +87,7 @@ def _block_lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _indented(text: str, start: int, column: int) -> Iterator[str]:
-    """The lines from `start` on that are not blank, to the first that does not begin right of the column."""
+    """The non-blank lines from `start` on, to the first at or left of the column."""
     while 0 < start < len(text):
         end = text.find("\n", start)
         line = text[start : end if end >= 0 else len(text)]
@@ -99,10 +99,10 @@ def _indented(text: str, start: int, column: int) -> Iterator[str]:
 
 
 def _is_value(text: str, name: str) -> bool:
-    """Whether a text can be a credential itself, and is no reference to one, no default, no name of a Secret."""
+    """True for a possible credential: no reference to one, no default, no Secret's name."""
     if _SIMPLE.fullmatch(text) or is_not_the_value(text) or is_example(text.encode(errors="replace")):
         return False
     if is_reference(text.encode(errors="replace")):
         return False
     refers = _MAY_REFER.search(name) and not _HOLDS.search(name) and _OBJECTS_NAME.fullmatch(text)
-    return not refers or bool(re.fullmatch(UUID, text))
+    return not refers or bool(re.fullmatch(UUID.decode(), text))

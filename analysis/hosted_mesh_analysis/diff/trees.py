@@ -1,4 +1,4 @@
-"""Trees of values in which some are hidden, and where two of them differ."""
+"""Trees of values, some of them hidden, and the differences of two."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any, Final
 
-from ..plan.tree import Path as Keys
+from hosted_mesh_plan.tree import Path as Keys
 
 UNNAMED: Final = "\0"
-"""The key under which all that has other keys in each run is kept."""
+"""The key of resources with different keys in each run."""
 ORDER: Final = "(order)"
-"""The last step of a path at which a list has the same elements in another order."""
+"""The last step of a path to a list with another order."""
 
 
 class Absent(Enum):
@@ -24,11 +24,11 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
-"""What stands where a version has no value."""
+"""A missing value of a version."""
 
 
 class Why(StrEnum):
-    """Why a value is not shown."""
+    """The reason for hiding a value."""
 
     SECRET = "secret"  # noqa: S105 no secret
     FORM = "secret by its form"
@@ -39,7 +39,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A value that is not shown. runs: what it was in each of the two, to be compared, never printed."""
+    """A hidden value. runs: the value in each of the two runs, to be compared, never printed."""
 
     why: Why
     runs: Any = field(default=None, repr=False)
@@ -60,14 +60,14 @@ class Item(str):
 
 
 def is_same(old: Any, new: Any) -> bool:
-    """Whether two values of two versions are one, run by run. What is another in each run anyway is no change."""
+    """True if two versions have the same value, run by run. A value that differs in each run is no change."""
     if isinstance(old, Hidden) and isinstance(new, Hidden):
         return old.runs == new.runs or old.why is new.why is Why.EACH_RUN
     return bool(old == new) and isinstance(old, bool) == isinstance(new, bool)
 
 
 def hidden_in(tree: Any, path: Keys = ()) -> Iterator[tuple[Keys, Hidden]]:
-    """What is hidden in a tree, with its path."""
+    """The hidden values of a tree, with their paths."""
     if isinstance(tree, Hidden):
         yield path, tree
     elif isinstance(tree, dict | list):
@@ -76,7 +76,7 @@ def hidden_in(tree: Any, path: Keys = ()) -> Iterator[tuple[Keys, Hidden]]:
 
 
 def relabelled(tree: Any, paths: set[Keys], path: Keys = ()) -> Any:
-    """A tree in which what is hidden at some paths is another in each run."""
+    """A tree with the hidden values at some paths marked as different in each run."""
     if isinstance(tree, Hidden):
         return Hidden(Why.EACH_RUN, tree.runs) if path in paths else tree
     if isinstance(tree, dict):
@@ -86,11 +86,8 @@ def relabelled(tree: Any, paths: set[Keys], path: Keys = ()) -> Any:
     return tree
 
 
-# Where they differ ------------------------------------------------------------------------------------------------
-
-
 def differences(old: Any, new: Any, path: Keys = ()) -> Iterator[tuple[Keys, Any, Any]]:
-    """Where two trees differ: the path, and what each has there, `ABSENT` for nothing."""
+    """The differences of two trees: the path, and both values, `ABSENT` for a missing one."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted({*old, *new}):  # the protocol has no order of its own
             yield from differences(old.get(key, ABSENT), new.get(key, ABSENT), (*path, key))
@@ -117,7 +114,7 @@ def _leaves(one: Any, path: Keys) -> Iterator[tuple[Keys, Any]]:
 
 
 def _steps(items: list[Any]) -> list[str | int]:
-    """What a list's elements are called: by their names, where each has one of its own, or by their places."""
+    """The names of a list's elements: their own names if unique, else their places."""
     names = [one.get("name") if isinstance(one, dict) else None for one in items]
     if all(isinstance(name, str) for name in names) and len(set(map(str, names))) == len(names):
         return [Item(name) for name in names]
@@ -125,7 +122,8 @@ def _steps(items: list[Any]) -> list[str | int]:
 
 
 def _in_lists(old: list[Any], new: list[Any], path: Keys) -> Iterator[tuple[Keys, Any, Any]]:
-    """By names where all elements have one, as containers and variables have; else what a list has more or less."""
+    """By names if all elements have one, as containers and variables do; else the list's additional and missing
+    elements."""
     here, there = _steps(old), _steps(new)
     if all(isinstance(step, Item) for step in (*here, *there)):
         before, after = dict(zip(here, old, strict=True)), dict(zip(there, new, strict=True))
@@ -148,5 +146,5 @@ def _in_lists(old: list[Any], new: list[Any], path: Keys) -> Iterator[tuple[Keys
 
 
 def _key(one: Any) -> str:
-    """By which an element is found in the other version's list. Compared, never printed."""
+    """The key of an element in the other version's list. Compared, never printed."""
     return json.dumps(one, sort_keys=True, default=lambda other: f"{other!r} {getattr(other, 'runs', '')}")
