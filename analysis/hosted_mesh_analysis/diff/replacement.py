@@ -1,4 +1,4 @@
-"""Which changes replace a resource: only where no setting and no provider's version has a say."""
+"""Changes that replace a resource, independent of settings and of the provider's version."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import fnmatch
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ..plan.tree import Path as Keys
-from ..plan.tree import at, is_covered, show
+from hosted_mesh_plan.tree import Path as Keys
+from hosted_mesh_plan.tree import at, is_covered, show
+
 from .trees import Hidden
 
 _OF_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -21,9 +22,9 @@ _OF_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding": ("roleRef",),
     "kubernetes:storage.k8s.io/v1:StorageClass": ("parameters", "provisioner"),
 }
-"""Fields of kinds that an API server lets nobody change, and that Pulumi's plug-in lists for that (its diff.go)."""
+"""Immutable fields of the API server's kinds, as listed by Pulumi's plug-in (its diff.go)."""
 _WHOLE: Final = ("tls:index/*", "random:index/*")
-"""Types whose every input makes another value."""
+"""Types with a new value for every changed input."""
 _NEVER: Final = frozenset({"earlyRenewalHours"})
 _IDENTITY: Final = ("metadata.name", "metadata.namespace")
 _CHARTS: Final = ("kubernetes:helm.sh/*", "kubernetes:kustomize/*", "kubernetes:yaml/*", "kubernetes:yaml:*")
@@ -31,15 +32,15 @@ _IMMUTABLE: Final = ("data", "binaryData", "stringData")
 
 
 def forces(kind: str, path: Keys, old: Any, new: Any, tree: Any, options: Mapping[str, Any]) -> bool:
-    """Whether a change of one property replaces the resource. tree: what the base has; options: what the program tells
-    the engine of it."""
+    """True if a change of one property replaces the resource. tree: the base's; options: the program's options for the
+    engine."""
     text = show(path)
     if is_covered(text, set(options.get("replaceOnChanges", ()))):
         return True
     if isinstance(old, Hidden) or isinstance(new, Hidden):
         return False  # a new ciphertext may be of the same secret
-    if not _both(old, new):
-        return _is_below(kind, path, tree)  # otherwise a default may stand for what is not there
+    if not all(isinstance(one, str | int | float) for one in (old, new)):
+        return _is_below(kind, path, tree)  # otherwise a default may stand for a missing value
     if _is_one_of(kind, _WHOLE):
         return path[0] not in _NEVER
     if not kind.startswith("kubernetes:") or _is_one_of(kind, _CHARTS):
@@ -53,7 +54,7 @@ def _fields(kind: str, tree: Any) -> tuple[str, ...]:
 
 
 def _is_below(kind: str, path: Keys, tree: Any) -> bool:
-    """Whether something is added or removed below a field that the base has and that nobody may change."""
+    """True if an addition or removal is below an immutable field that the base has."""
     for field in _fields(kind, tree):
         keys = tuple(field.split("."))
         if path[: len(keys)] == keys and len(path) > len(keys) and at(tree, *keys) is not None:
@@ -62,13 +63,9 @@ def _is_below(kind: str, path: Keys, tree: Any) -> bool:
 
 
 def is_ignored(path: Keys, options: Mapping[str, Any]) -> bool:
-    """Whether the program tells the engine not to look at a property."""
+    """True if the program's options ignore changes of a property."""
     told = set(options.get("ignoreChanges", ()))
     return "*" in told or is_covered(show(path), told)
-
-
-def _both(old: Any, new: Any) -> bool:
-    return isinstance(old, str | int | float) and isinstance(new, str | int | float)
 
 
 def _is_one_of(kind: str, patterns: Sequence[str]) -> bool:
