@@ -1,4 +1,4 @@
-"""Runs the programs of a version: each stack in each world once, with the outputs of the stacks that it refers to."""
+"""Runs the programs of a version: each stack in each variant once, with the outputs of referenced stacks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..prove.capture import Capture
-from ..prove.commands import Commands
-from ..prove.places import Known
-from ..prove.program.monitor import Surroundings
-from ..prove.program.process import Program, Runner
-from ..prove.project import Project
-from ..prove.secrets.vault import Vault, World
+from ..runner.capture import Capture
+from ..runner.charts import Charts
+from ..runner.commands import Commands
+from ..runner.places import Known
+from ..runner.program.monitor import RunOptions
+from ..runner.program.process import Program, Runner
+from ..runner.project import Project
+from ..runner.secrets.generator import FIRST, SecretGenerator, SecretVariant
 from .versions import Version, moved
 
 
@@ -29,50 +30,67 @@ class Opened:
 
 @dataclass
 class Programs:
-    """One version's programs. Two versions that are compared have one vault, so that one secret is one in both.
+    """One version's programs. Two compared versions share a generator, so that a secret is the same in both.
 
-    stacks: by name. python: of all programs. stack_outputs: what was given, by stack; of other stacks of the
-    project it is what their own programs register. other: by stack, configuration keys whose value is another one than
-    in the other version. search_path: where Python looks first.
+    stacks: by name. python: of all programs. stack_outputs: given outputs, by stack; other stacks of the project run
+    their own programs. other: by stack, configuration keys with another value than in the other version. search_path:
+    first places of Python's modules. charts: renders the programs' charts. readers: by stack, the stacks that
+    read its outputs, as far as the runs have shown.
     """
 
     version: Version
     stacks: Mapping[str, Opened]
     python: str
     known: Known
-    vault: Vault
+    generator: SecretGenerator
     commands: Commands
     stack_outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     other: Mapping[str, Collection[str]] = field(default_factory=dict)
     search_path: str = ""
-    _found: dict[tuple[str, World], Capture] = field(default_factory=dict)
+    charts: Charts | None = None
+    readers: dict[str, set[str]] = field(default_factory=dict)
+    _found: dict[tuple[str, SecretVariant], Capture] = field(default_factory=dict, init=False)
 
-    def run(self, stack: str, world: World, waiting: tuple[str, ...] = ()) -> Capture:
-        """What a stack registers in a world. waiting: stacks that need it."""
+    def run(self, stack: str, world: SecretVariant, waiting: tuple[str, ...] = ()) -> Capture:
+        """The resources of a stack in a variant. waiting: stacks that need it."""
         key = (stack, world)
         if key not in self._found:
             self._found.setdefault(key, self._run(stack, world, (*waiting, stack)))
         return self._found[key]
 
-    def _run(self, stack: str, world: World, waiting: tuple[str, ...]) -> Capture:
+    def second(self, stack: str, world: SecretVariant) -> Capture:
+        """The resources with other secrets. A stack that got none, and reads no other stack, needs no second run."""
+        first = self.run(stack, FIRST)
+        if first.problems or first.made_up or self.reads(stack):
+            return self.run(stack, world)
+        return first
+
+    def reads(self, stack: str) -> list[str]:
+        """The other stacks that a stack reads, as far as its runs have shown."""
+        return sorted(other for other, readers in self.readers.items() if stack in readers)
+
+    def _run(self, stack: str, world: SecretVariant, waiting: tuple[str, ...]) -> Capture:
         name = self.stacks[stack].project.name
-        surroundings = Surroundings(name, stack, self.known, _Outputs(self, name, world, waiting))
-        return Runner(self._program(stack), surroundings, self.vault, self.commands).run(world)
+        program = self._program(stack)
+        outputs = _Outputs(self, name, world, waiting)
+        run_options = RunOptions(name, stack, self.known, outputs, charts=self.charts, directory=program.directory)
+        return Runner(program, run_options, self.generator, self.commands).run(world)
 
     def _program(self, stack: str) -> Program:
         found = self.stacks[stack].program
         path = {"PYTHONPATH": self.search_path} if self.search_path else {}
         environment = {**found.environment, **path}
-        return replace(found, python=self.python, environment=environment, other=self.other.get(stack, ()))
+        other = self.other.get(stack, ())
+        return replace(found, python=self.python, environment=environment, other=other, root=self.version.root)
 
 
 @dataclass
 class _Outputs(Mapping[str, Mapping[str, Any]]):
-    """The outputs of other stacks, by the names by which a program refers to them."""
+    """The outputs of other stacks, by their names in the program."""
 
     programs: Programs
     project: str
-    world: World
+    world: SecretVariant
     waiting: tuple[str, ...]
 
     def __getitem__(self, name: str) -> Mapping[str, Any]:
@@ -81,6 +99,7 @@ class _Outputs(Mapping[str, Mapping[str, Any]]):
         *before, stack = name.split("/")
         if stack not in self.programs.stacks or stack in self.waiting or (before and before[-1] != self.project):
             raise KeyError(name)
+        self.programs.readers.setdefault(stack, set()).add(self.waiting[-1])
         found = self.programs.run(stack, self.world, self.waiting)
         if found.problems:
             raise KeyError(name)
@@ -94,11 +113,11 @@ class _Outputs(Mapping[str, Mapping[str, Any]]):
 
 
 def search_path(python: str, new: Version, base: Version, commands: Commands) -> str:
-    """PYTHONPATH for the base's programs: what Python finds in the repository is the base's, then what it was."""
+    """PYTHONPATH for the base's programs: the base's modules of the repository, then the former path."""
     try:
         done = commands([python, "-c", "import json, sys; json.dump(sys.path, sys.stdout)"], Path(), dict(os.environ))
         path = json.loads(done.output)
     except (OSError, ValueError):
-        path = []  # whoever cannot be asked says why when it is to run a program
+        path = []  # running a program reports the reason
     before = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
     return os.pathsep.join([*moved(path, new, base), *before])

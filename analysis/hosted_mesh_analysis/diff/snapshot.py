@@ -1,4 +1,4 @@
-"""What a stack of one version registers, seen in two runs: nothing of it that is shown depends on a secret."""
+"""A version's stack from two runs: nothing shown of it depends on a secret."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from ..plan.clusters import is_server
-from ..plan.model import PROVIDER_PREFIX, SECRET_DATA, SECRET_TYPE
-from ..prove.capture import Capture, Registered
-from ..prove.places import Place, Side
-from ..prove.program.monitor import IS_READ
-from ..prove.values import secret
+from hosted_mesh_plan.clusters import is_server
+from hosted_mesh_plan.model import PROVIDER_PREFIX, SECRET_DATA, SECRET_TYPE
+
+from ..runner.capture import Capture, Registered
+from ..runner.places import Place, Side
+from ..runner.program.monitor import IS_READ
+from ..runner.values import secret
 from .masked import differing_in, is_credential, merged, settled, without_root
 from .result import Cluster
 from .trees import Hidden, Why, relabelled
 from .versions import Version
 
 Key = tuple[str, ...]
-"""By which a resource is found in the other version: its URN, or its types where its name depends on a secret."""
+"""A resource's key in the other version: its URN, or its types if its name depends on a secret."""
 NOWHERE: Final = Cluster("nowhere")
 SECRET_PLACE: Final = "(its address depends on a secret)"  # noqa: S105 no secret
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One resource. name: None where it depends on a secret; count: how many such of one type. tree: its inputs, with
-    `Hidden` where something is secret. aliases: keys under which it was known before."""
+class SnapshotResource:
+    """One resource. name: None if it depends on a secret; count: the number of such resources of one type. tree: its
+    inputs, with `Hidden` for secrets. aliases: its former keys. chart: the name of the chart that
+    has it. sources: by property, the URNs of its value's sources."""
 
     type: str
     name: str | None
@@ -35,21 +37,23 @@ class Seen:
     options: Mapping[str, Any] = field(default_factory=dict)
     count: int = 1
     aliases: tuple[Key, ...] = ()
+    chart: str = ""
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Sight:
-    """One version of a stack. notes: what its runs did not do as an update would."""
+class StackSnapshot:
+    """One version of a stack. notes: differences between its runs and an update."""
 
-    resources: Mapping[Key, Seen]
+    resources: Mapping[Key, SnapshotResource]
     outputs: Any
     notes: tuple[str, ...] = ()
 
 
-def seen(first: Capture, second: Capture, version: Version) -> Sight:
-    """What two runs with other secrets have in common, and that there is more."""
+def seen(first: Capture, second: Capture, version: Version) -> StackSnapshot:
+    """The common part of two runs with different secrets, and a note of the rest."""
     here, there = _all(first), _all(second)
-    found: dict[Key, Seen] = {}
+    found: dict[Key, SnapshotResource] = {}
     for urn, one in here.items():
         if urn in there:
             tree = merged(_tree(one, version), _tree(there[urn], version))
@@ -58,12 +62,15 @@ def seen(first: Capture, second: Capture, version: Version) -> Sight:
     for types in dict.fromkeys([*apart[0], *apart[1]]):
         found[("", types)] = _unnamed([run.get(types, {}) for run in apart], first, second, version)
     outputs = merged(settled(first.outputs, version), settled(second.outputs, version))
-    return Sight(found, outputs, _notes(first, second, version))
+    return StackSnapshot(found, outputs, _notes(first, second, version))
 
 
-def _one(one: Registered, cluster: Cluster, tree: Any) -> Seen:
+def _one(one: Registered, cluster: Cluster, tree: Any) -> SnapshotResource:
     name, aliases = None if is_credential(one.name) else one.name, tuple((urn,) for urn in one.aliases)
-    return Seen(_type(one), name, cluster, tree, one.options, aliases=aliases)
+    chart = "(hidden)" if is_credential(one.chart) else one.chart
+    return SnapshotResource(
+        _type(one), name, cluster, tree, one.options, aliases=aliases, chart=chart, sources=one.dependencies
+    )
 
 
 def _type(one: Registered) -> str:
@@ -71,34 +78,32 @@ def _type(one: Registered) -> str:
 
 
 def _apart(run: Mapping[str, Registered], other: Mapping[str, Registered]) -> dict[str, dict[str, Registered]]:
-    """By type, what has no such name in the other run."""
+    """By type, the resources without their name in the other run."""
     found: dict[str, dict[str, Registered]] = {}
     for urn in run:
         if urn not in other:
-            found.setdefault(_types(urn), {})[urn] = run[urn]
+            found.setdefault(urn.rpartition("::")[0], {})[urn] = run[urn]
     return found
 
 
-def _unnamed(apart: Sequence[Mapping[str, Registered]], first: Capture, second: Capture, version: Version) -> Seen:
-    """All resources of one type that have other names in each run, as one of which nothing is shown."""
+def _unnamed(
+    apart: Sequence[Mapping[str, Registered]], first: Capture, second: Capture, version: Version
+) -> SnapshotResource:
+    """All resources of one type with different names in each run, as one resource without details."""
     run, found = (first, apart[0]) if apart[0] else (second, apart[1])
     some = next(iter(found.values()))
     trees = [{urn: _tree(one, version) for urn, one in each.items()} for each in apart]
     cluster = _cluster(run, run, some, version)
-    return Seen(_type(some), None, cluster, Hidden(Why.SECRET, trees), count=max(map(len, trees)))
+    return SnapshotResource(_type(some), None, cluster, Hidden(Why.SECRET, trees), count=max(map(len, trees)))
 
 
 def _all(run: Capture) -> dict[str, Registered]:
-    """What a run registered: resources, and providers, which lead somewhere; nothing becomes of what is only read."""
+    """The resources of a run, and its providers, which have a destination; read resources do not change."""
     return {urn: one for urn, one in {**run.resources, **run.providers}.items() if one.options != IS_READ}
 
 
-def _types(urn: str) -> str:
-    return urn.rpartition("::")[0]
-
-
 def _tree(one: Registered, version: Version) -> Any:
-    """A resource's inputs. What is in a Secret is secret, also where the program does not mark it."""
+    """A resource's inputs. A Secret's data are secret, even if the program does not mark them."""
     kept = SECRET_DATA if one.type == SECRET_TYPE else ()
     return settled({key: secret(two) if key in kept else two for key, two in one.inputs.items()}, version)
 
@@ -121,20 +126,20 @@ def _place(run: Capture, one: Registered) -> Place | None:
 
 
 def _notes(first: Capture, second: Capture, version: Version) -> tuple[str, ...]:
-    """What both runs say. What only one of them says has a secret in it."""
+    """The notes of both runs. A note of one run only contains a secret."""
     told = [dict.fromkeys([*run.unsure, *run.remarks]) for run in (first, second)]
     notes = [without_root(text, version) for text in told[0] if text in told[1]]
     if set(told[0]) != set(told[1]):
-        notes.append("some of what could not be run has a name that depends on a secret")
+        notes.append("a part that could not be run has a name that depends on a secret")
     return tuple(sorted({"(a note with a credential in it)" if is_credential(text) else text for text in notes}))
 
 
-def with_noise(sight: Sight, first: Capture, again: Capture, version: Version) -> Sight:
-    """A sight in which what differs in a run with the same secrets is said to be another in each run."""
+def with_noise(snapshot: StackSnapshot, first: Capture, again: Capture, version: Version) -> StackSnapshot:
+    """A snapshot with the differences of runs with the same secrets marked as such."""
     here, there = _all(first), _all(again)
     apart = {*_apart(here, there), *_apart(there, here)}
-    resources = dict(sight.resources)
-    for key, one in sight.resources.items():
+    resources = dict(snapshot.resources)
+    for key, one in snapshot.resources.items():
         if key[0] in here and key[0] in there:
             differing = differing_in(_tree(here[key[0]], version), _tree(there[key[0]], version))
             tree = relabelled(one.tree, differing)
@@ -144,4 +149,4 @@ def with_noise(sight: Sight, first: Capture, again: Capture, version: Version) -
             continue
         resources[key] = replace(one, tree=tree)
     differing = differing_in(settled(first.outputs, version), settled(again.outputs, version))
-    return Sight(resources, relabelled(sight.outputs, differing), sight.notes)
+    return StackSnapshot(resources, relabelled(snapshot.outputs, differing), snapshot.notes)

@@ -1,8 +1,8 @@
-"""Compares in a process of its own, which has none of the credentials of this machine's environment.
+"""Compares in a separate process without the credentials of this machine's environment.
 
-What a program runs below may look into the process that starts it, which cuts itself off from all others
-(`prove.program.network`). So that one gets an environment with other credentials, and this one, which has the real
-ones, starts no program and masks what comes back.
+A program can look into the process that starts it, which cuts itself off from all others (`runner.program.network`). So
+that process gets an environment with other credentials. This one, with the real ones, starts no program and masks the
+result.
 """
 
 from __future__ import annotations
@@ -23,34 +23,49 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ..detect.leaf.names import names_credential
-from ..detect.leaf.randomness import is_random
-from ..prove.project import UnusableProjectError
-from ..prove.secrets.credentials import environment, replaced
-from ..prove.secrets.made_up import Answers
-from ..prove.secrets.vault import FIRST, Vault
-from . import saved
+from hosted_mesh_policies.detect.leaf.names import names_credential
+from hosted_mesh_policies.detect.leaf.randomness import is_random
+
+from ..runner.project import UnusableProjectError
+from ..runner.secrets.credentials import environment, replaced
+from ..runner.secrets.generator import FIRST, SecretGenerator
+from ..runner.secrets.made_up import Answers
+from . import fetched, saved
 from .masked import is_credential
-from .request import Request
+from .request import DiffRequest
 from .result import Difference
 from .trees import Why
 
 LEAST: Final = 8
-"""Characters of a value from which on it is masked: a shorter one is a word."""
+"""Fewest characters of a masked value: a shorter one is a word."""
 _PARTS: Final = re.compile(r"[\w+/=.~-]+")
 _HIDDEN: Final = f"({Why.MACHINE})"
 _SET_DUMPABLE: Final = 4
-"""Of prctl. What is not dumpable has a /proc/PID that is root's."""
-_COMMAND: Final = ("-P", "-m", "hosted_mesh_policies.diff.worker")
+"""Of prctl. A process that is not dumpable has a /proc/PID of root."""
+_COMMAND: Final = ("-P", "-m", "hosted_mesh_analysis.diff.worker")
 
 
-def compared_stacks(request: Request) -> Difference:
-    """What a request asks for. Raises: UnusableProjectError."""
+def compared_stacks(request: DiffRequest) -> Difference:
+    """The difference for a request; charts that it lacks are fetched, and it is made again. Raises:
+    UnusableProjectError."""
+    folder = fetched.cache()
+    request = dataclasses.replace(request, charts=(*(one.resolve() for one in request.charts), folder))
+    found = _compared(request)
+    if not request.fetch or not found.charts_wanted:
+        return found
+    number, notes = fetched.fetched(found.charts_wanted, request.chart_repositories, folder)
+    if number:
+        found = _compared(request)
+    found.notes += notes
+    return found
+
+
+def _compared(request: DiffRequest) -> Difference:
     with _closed():
-        done = _run(_as_json(request), scrubbed(os.environ))
+        done = _run(json.dumps(dataclasses.asdict(request), default=str), scrubbed(os.environ))
     needles = masks(os.environ)
     code = done.returncode if done.returncode >= 0 else 128 - done.returncode
-    if code > 128:  # a signal's number, and that
+    if code > 128:  # 128 and a signal's number
         raise SystemExit(code)
     if code:
         raise UnusableProjectError(_masked(done.stderr.strip("\n"), needles) or "the comparison ended by itself")
@@ -58,12 +73,12 @@ def compared_stacks(request: Request) -> Difference:
     try:
         return saved.from_tree(masked(json.loads(done.stdout), needles))
     except (ValueError, RecursionError, saved.UnreadableError):
-        raise UnusableProjectError("what was compared cannot be read. A program may have written to it") from None
+        raise UnusableProjectError("the comparison's result cannot be read. A program may have written to it") from None
 
 
 @contextlib.contextmanager
 def _closed() -> Iterator[None]:
-    """Meanwhile no process of this user can look into this one, also where the kernel has no namespace for programs."""
+    """Meanwhile no process of this user can look into this one, even if the kernel has no namespaces for programs."""
     control = getattr(ctypes.CDLL(None), "prctl", lambda *_: None)
     control(_SET_DUMPABLE, 0, 0, 0, 0)
     try:
@@ -73,28 +88,25 @@ def _closed() -> Iterator[None]:
 
 
 def scrubbed(given: Mapping[str, str]) -> dict[str, str]:
-    """The variables with others for what is called a token, a password, a key, as `prove` gives a program others, and
-    for what is a credential by its form."""
-    answers = Answers(Vault(random.SystemRandom().getrandbits(64)), FIRST)
+    """The variables with other values for tokens, passwords and keys, as in `prove`, and for credentials by their
+    form."""
+    answers = Answers(SecretGenerator(random.SystemRandom().getrandbits(64)), FIRST)
     by_name = environment(given, answers)
     by_form = [name for name, one in given.items() if by_name[name] == one and is_credential(one)]
     return by_name | {name: replaced(given[name], name, answers) for name in by_form}
 
 
-def _as_json(request: Request) -> str:
-    return json.dumps(dataclasses.asdict(request), default=str)
-
-
-def request_of(text: str) -> Request:
-    """What `compared_stacks` hands to the other process."""
+def request_of(text: str) -> DiffRequest:
+    """Reads the request in the other process."""
     told = json.loads(text)
     for key in ("folder", "policy_config", "output", "read"):
         told[key] = told[key] if told[key] is None else Path(told[key])
-    return Request(**told)
+    told["charts"] = [Path(one) for one in told["charts"]]
+    return DiffRequest(**told)
 
 
 def _run(request: str, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """The other process to its end. What this one is told by signals, it tells that one."""
+    """Runs the other process to its end, and forwards signals to it."""
     command = [sys.executable, *_COMMAND]
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with (
@@ -124,12 +136,9 @@ def _handed_on(process: subprocess.Popen[str]) -> Iterator[None]:
             signal.signal(one, handler)
 
 
-# What this machine keeps ------------------------------------------------------------------------------------------
-
-
 def masks(given: Mapping[str, str]) -> list[str]:
-    """Texts by which a value of the environment that looks secret, or a part of it that does, is found again: as it is,
-    reversed, in base64 at any offset, in hexadecimal digits."""
+    """Texts of the environment's secret values, or of their secret parts: plain, reversed, in base64 at any offset, in
+    hexadecimal digits."""
     others = scrubbed(given)
     values = {one for name, one in given.items() if others[name] != one or names_credential(name)}
     values |= {part for value in values for part in _PARTS.findall(value) if is_random(part)}
@@ -145,14 +154,14 @@ def _written(value: str) -> Iterator[str]:
         yield data.hex()
         for offset in range(3):
             encoded = base64.b64encode(b"\0" * offset + data).decode().rstrip("=")
-            # Without the letters that hold something of the neighbours too.
+            # Without the letters shared with neighbouring bytes.
             inner = encoded[(0, 2, 3)[offset] : len(encoded) - ((offset + len(data)) % 3 > 0)]
             yield inner
             yield inner.translate({ord("+"): "-", ord("/"): "_"})
 
 
 def masked(tree: Any, needles: list[str]) -> Any:
-    """A difference as JSON, without a text that holds one of those."""
+    """A difference as JSON, without texts that contain one of those."""
     if isinstance(tree, dict):
         value = tree.get("value")
         if isinstance(value, str) and tree.keys() == {"value"} and any(one in value for one in needles):
