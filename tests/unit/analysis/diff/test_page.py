@@ -1,4 +1,4 @@
-"""docs/pull-requests.md shows what the command prints, and workflows that give a pull request's code no power."""
+"""docs/pull-requests.md shows what the command prints; the workflows to copy give a pull request's code no power."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import Any, Final
 
 import pytest
 import yaml
-from hosted_mesh_policies.diff.markdown import LONGEST, MARKER
-from hosted_mesh_policies.diff.result import (
+from hosted_mesh_analysis.diff.markdown import LONGEST, MARKER
+from hosted_mesh_analysis.diff.result import (
     SIDES,
     Change,
     Cluster,
     Difference,
     Property,
     Stack,
-    State,
+    StackChange,
     Step,
     Value,
 )
-from hosted_mesh_policies.diff.saved import as_json
-from hosted_mesh_policies.diff.trees import Why
+from hosted_mesh_analysis.diff.saved import as_json
+from hosted_mesh_analysis.diff.trees import Why
 
 from sandbox.bootstrap import CHECKOUT
-from tests.unit.policies.diff.repositories import repository, run
+from tests.unit.analysis.diff.repositories import repository, run
 
 PAGE: Final = (CHECKOUT / "docs" / "pull-requests.md").read_text(encoding="utf-8")
 EXAMPLE: Final = "examples/two_clusters"
@@ -53,7 +53,10 @@ def test_the_page_shows_what_it_prints(tmp_path: Path) -> None:
         document = document.replace(old, new)
     repository(tmp_path, {}, {command[1]: document})
     (text,), (comment,) = blocks("text"), blocks("markdown")
-    done = run(tmp_path / EXAMPLE, "--json", "--output", str(saved := tmp_path / "diff.json"))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").symlink_to(str(shutil.which("git")))
+    without_helm = {"PATH": str(tmp_path / "bin")}
+    done = run(tmp_path / EXAMPLE, "--json", "--output", str(saved := tmp_path / "diff.json"), **without_helm)
     assert (done.returncode, done.stderr) == (0, "")
     for shown, form in ((text, []), (comment, ["--markdown"])):
         printed = run(tmp_path, "--from", str(saved), *form).stdout
@@ -63,14 +66,14 @@ def test_the_page_shows_what_it_prints(tmp_path: Path) -> None:
 def test_the_page_names_what_json_has_and_what_stands_for_values() -> None:
     hidden = Property("a", Value(hidden=Why.SECRET), Value(file="x"))
     change = Change(Step.MADE, "a:b:C", "x", Cluster("nowhere"), (hidden, Property("b", None, Value(1))))
-    found = Difference("main", [Stack("dev", State.NEW, [change])])
+    found = Difference("main", [Stack("dev", StackChange.NEW, [change])])
 
     def keys(tree: Any) -> set[str]:
         inner = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
         return {*(tree if isinstance(tree, dict) else ()), *(key for one in inner for key in keys(one))}
 
     section = PAGE.partition("\n## JSON\n")[2].partition("\n## ")[0]
-    words = {*keys(json.loads(as_json(found))), *State, *Step, *SIDES}
+    words = {*keys(json.loads(as_json(found))), *StackChange, *Step, *SIDES}
     assert [word for word in words if f"`{word}`" not in section] == []
     assert all(f"[{why}]" in PAGE for why in (Why.SECRET, Why.FORM, Why.MACHINE))
     assert f"({Why.EACH_RUN})" in PAGE
@@ -79,7 +82,11 @@ def test_the_page_names_what_json_has_and_what_stands_for_values() -> None:
 
 # The workflows ----------------------------------------------------------------------------------------------------
 
-RUNS, COMMENTS, GITLAB = map(yaml.safe_load, blocks("yaml"))
+WORKFLOWS: Final = [
+    (CHECKOUT / "examples" / "pull_requests" / name).read_text(encoding="utf-8")
+    for name in ("github/preview.yaml", "github/preview-comment.yaml", "gitlab-ci.yaml")
+]
+RUNS, COMMENTS, GITLAB = map(yaml.safe_load, WORKFLOWS)
 ON: Final = True
 """How YAML reads the key `on`."""
 
@@ -123,8 +130,10 @@ elif arguments[1] == "--paginate":
     print(os.environ["FOUND"])
 """
 """Stands in for GitHub's command: answers what the test says, and writes down what it was asked."""
-CHANGED = as_json(Difference("main", [Stack("dev", State.CHANGED, [], [Property("a", None, Value("@everyone"))])]))
-SAME = as_json(Difference("main", [Stack("dev", State.UNCHANGED)]))
+CHANGED = as_json(
+    Difference("main", [Stack("dev", StackChange.CHANGED, [], [Property("a", None, Value("@everyone"))])])
+)
+SAME = as_json(Difference("main", [Stack("dev", StackChange.UNCHANGED)]))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +183,7 @@ def _posted(
 ) -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:
     """What the last step of the second workflow does, with GitHub's answers made up."""
     (programs := tmp_path / "programs").mkdir()
-    command = f'#!/bin/sh\nshift; exec {sys.executable} -m hosted_mesh_policies.diff.command "$@"\n'
+    command = f'#!/bin/sh\nshift; exec {sys.executable} -m hosted_mesh_analysis.diff.command "$@"\n'
     for name, text in (("gh", GH.replace("{python}", sys.executable)), ("hosted-mesh", command)):
         (programs / name).write_text(text)
         (programs / name).chmod(0o700)
@@ -187,7 +196,7 @@ def _posted(
     return done, [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("command", re.findall(r"pip install (-r [^#\n]*)", PAGE))
+@pytest.mark.parametrize("command", re.findall(r"pip install (-r [^#\n]*)", "".join(WORKFLOWS)))
 def test_no_package_is_asked_for_twice(command: str) -> None:
     """pip refuses that, where one is to be editable."""
     file, *folders = command.removeprefix("-r ").split()

@@ -1,0 +1,1 @@
+../../components/pulumi_hosted_mesh/topology_svg.py
