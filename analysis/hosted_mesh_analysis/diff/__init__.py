@@ -1,7 +1,7 @@
-"""What a change of a program changes: its stacks as the base registers them, and as the working tree does.
+"""Compares two versions of a program's stacks: the base's, and the working tree's.
 
-`versions` finds the two, `runs` runs each stack of each twice, with the same made-up secrets; `masked` and `sight` make
-one tree of two runs, in which nothing is left that depends on a secret; `compare` compares (`trees`). `result` is what
-is known then; `saved` is it as JSON, and `supervised` has it made by a process (`worker`) without this machine's
-credentials; `lines`, `report` and `markdown` show it. Built on `prove`, which knows nothing of it.
+`versions` finds the two. `runs` runs each stack of each twice, with the same generated secrets. `masked` and `snapshot`
+make one tree of two runs, without values that depend on a secret. `compare` compares (`trees`) into a `result`. `saved`
+is the result as JSON. `supervised` starts a process (`worker`) without this machine's credentials for it. `lines`,
+`report` and `markdown` print it.
 """

@@ -1,4 +1,4 @@
-"""A difference as lines of text. What comes from a program is made harmless here: it stays on its line, and is seen."""
+"""A difference as lines of text. Program texts are made harmless here: each stays on its line, and is visible."""
 
 from __future__ import annotations
 
@@ -11,40 +11,43 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..plan.model import PROVIDER_PREFIX
-from .result import Change, Cluster, Difference, Property, Stack, State, Step, Value
+from hosted_mesh_plan.model import PROVIDER_PREFIX
+
+from .groups import Group, by_chart, grouped
+from .result import Change, Cluster, Difference, Property, Stack, StackChange, Step, Value
 from .trees import Why
 
 LONGEST_VALUE: Final = 160
-"""Characters of a value that are shown."""
+"""Most characters of a value."""
 LONGEST_NAME: Final = 120
+LONGEST_EFFECT: Final = 300
 BEFORE: Final = 24
-"""Characters that are shown before the place where two long values begin to differ."""
+"""Characters before the first difference of two long values."""
 MOST_PROPERTIES: Final = 30
-"""Properties of a resource that are shown, and of a resource that is made or of the outputs."""
+"""Most properties of a resource, and most outputs."""
 MOST_CHANGES: Final = 200
 LONGEST_TEXT: Final = 200_000
-"""Characters of a text that is compared line by line."""
+"""Most characters of a text for comparison by line."""
 MOST_PAIRS: Final = 1_000_000
-"""Pairs of lines that are compared in one report: what is beyond takes minutes."""
+"""Most pairs of lines compared in one report: more would take minutes."""
 MOST_LINES: Final = 20
-"""Lines of a text of many lines that are shown."""
+"""Most lines of a text."""
 MOST_NOTES: Final = 10
 MARKS: Final = {Step.MADE: "+", Step.CHANGED: "~", Step.REPLACED: "+-", Step.REMOVED: "-"}
 _INVISIBLE: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Letters, marks and a pattern of Braille that nobody sees."""
+"""Invisible letters, marks and a Braille pattern."""
 _FATES: Final = {
-    State.NEW: "the stack is new",
-    State.REMOVED: "the stack's file is gone. `pulumi destroy` removes what it has, not this change",
-    State.UNDECIDED: "not decided",
+    StackChange.NEW: "the stack is new",
+    StackChange.REMOVED: "the stack's file is gone. `pulumi destroy` removes its resources, not this change",
+    StackChange.UNDECIDED: "not decided",
 }
 
 
 def harmless(text: str, longest: int = LONGEST_NAME) -> str:
-    """A text on one line, without what a terminal or a browser obeys: control, format, bidirectional and invisible
-    characters are spelled. It opens no comment of HTML."""
+    """A text on one line, harmless for a terminal or a browser: control, format, bidirectional and invisible characters
+    are spelled. It opens no HTML comment."""
     spelled = "".join(_spelled(one) for one in text[:longest]).replace("<!--", "<! --")
     is_whole = len(text) <= longest and len(spelled) <= longest
     return spelled if is_whole else f"{spelled[:longest]}… ({len(text)} characters)"
@@ -57,30 +60,30 @@ def _spelled(one: str) -> str:
 
 
 def label(cluster: Cluster) -> str:
-    """Where something goes, and whose it is."""
+    """A cluster with its side."""
     name = harmless(cluster.name)
     return {
-        "unknown": f"cluster {name}, whose it is nobody says",
+        "unknown": f"cluster {name}, no declared owner",
         "other": f"other: {name}",
         "nowhere": "nowhere (keys, passwords and the like)",
     }.get(cluster.side, f"{cluster.side} {name}")
 
 
 def fate(stack: Stack) -> str:
-    """What is to be said of a stack as a whole; empty for one that changes."""
+    """A sentence on a stack as a whole; empty for a changed stack."""
     return _FATES.get(stack.state, "")
 
 
 def summary(found: Difference, quoted: Callable[[str], str] = harmless) -> str:
-    """One line: how many stacks differ, and from what. quoted: writes the base's name."""
+    """One line: the number of different stacks, and the base. quoted: writes the base's name."""
     base = quoted(found.base)
-    same, undecided = len(found.of(State.UNCHANGED)), len(found.of(State.UNDECIDED))
+    same, undecided = len(found.of(StackChange.UNCHANGED)), len(found.of(StackChange.UNDECIDED))
     differing = len(found.shown) - undecided
     if not found.shown:
         return f"nothing differs from {base}: {_counted(same, 'stack')} compared"
     unchanged = f", {same} unchanged" if same else ""
     if not differing:
-        return f"not decided what differs from {base}: {_counted(undecided, 'stack')}{unchanged}"
+        return f"differences undecided from {base}: {_counted(undecided, 'stack')}{unchanged}"
     told = f"{_counted(differing, 'stack')} differ{'s' if differing == 1 else ''} from {base}{unchanged}"
     return told + (f", {undecided} not decided" if undecided else "")
 
@@ -91,7 +94,7 @@ def _counted(number: int, what: str) -> str:
 
 @dataclass
 class Budget:
-    """What one report may still spend on texts of many lines."""
+    """The rest of one report's budget for texts of many lines."""
 
     pairs: int = MOST_PAIRS
 
@@ -104,13 +107,13 @@ class Budget:
 
 
 def of_moved(found: Difference) -> str:
-    """One line where resources go to another cluster; empty for none."""
+    """One line on resources that move to another cluster; empty for none."""
     number = found.moved
     return f"{_counted(number, 'resource')} move{'s' if number == 1 else ''} to another cluster" if number else ""
 
 
 def of_stack(stack: Stack, budget: Budget | None = None) -> Iterator[str]:
-    """A stack's lines. Those that begin with + - ~ are resources; what belongs to one follows, farther in."""
+    """A stack's lines. Those that begin with + - ~ are resources; their details follow, indented."""
     budget = budget or Budget()
     if text := fate(stack):
         yield text
@@ -118,9 +121,13 @@ def of_stack(stack: Stack, budget: Budget | None = None) -> Iterator[str]:
         yield f"could not run: {harmless(text, 600)}"
     for cluster, changes in stack.by_cluster().items():
         yield f"{label(cluster)}"
-        for one in changes[:MOST_CHANGES]:
+        charts = by_chart(changes)
+        own = charts.pop("", [])
+        for one in own[:MOST_CHANGES]:
             yield from _of_change(one, cluster, budget)
-        yield from _more(len(changes) - MOST_CHANGES, "resource", "  ")
+        yield from _more(len(own) - MOST_CHANGES, "resource", "  ")
+        for chart, of_chart in sorted(charts.items()):
+            yield from _of_chart(chart, of_chart, cluster, budget)
     for heading, properties in (("outputs", stack.outputs), ("configuration", stack.configuration)):
         if properties:
             yield heading
@@ -131,8 +138,53 @@ def of_stack(stack: Stack, budget: Budget | None = None) -> Iterator[str]:
         yield f"note: {harmless(text, 300)}"
 
 
+def of_effects(stack: Stack) -> list[str]:
+    """One line for each effect of a stack's changes."""
+    return [f"{one.kind}: {harmless(one.text, LONGEST_EFFECT)}" for one in stack.effects]
+
+
+def of_verdicts(stack: Stack) -> list[str]:
+    """One line for each verdict of the policies that one version alone has, added ones first."""
+    found = []
+    for one in sorted(stack.verdicts, key=lambda one: (not one.added, not one.mandatory, one.rule)):
+        level = "mandatory" if one.mandatory else "advisory"
+        fate = "new" if one.added else "gone"
+        text = harmless(one.text, LONGEST_EFFECT)
+        found.append(f"policy: {fate}, {level}: {harmless(one.rule)} ({harmless(one.resource)}): {text}")
+    return found
+
+
+def _of_chart(chart: str, changes: Sequence[Change], cluster: Cluster, budget: Budget) -> Iterator[str]:
+    """The changes of a chart's objects, by group. The rest is counted."""
+    groups = grouped(changes)
+    rest = groups.pop(Group.REST, [])
+    title = f"chart {harmless(chart)}"
+    for group, of_group in groups.items():
+        yield f"{title}: {group}"
+        for one in of_group[:MOST_CHANGES]:
+            yield from _of_change(one, cluster, budget)
+        yield from _more(len(of_group) - MOST_CHANGES, "object", "  ")
+    if rest:
+        number = sum(len(one.properties) for one in rest)
+        many = "1 property" if number == 1 else f"{number} properties"
+        yield f"{title}: {many} more of {_counted(len(rest), 'object')}, folded"
+
+
+def of_rest(stack: Stack, budget: Budget) -> Iterator[str]:
+    """The folded changes of a stack's charts."""
+    for cluster, changes in stack.by_cluster().items():
+        for chart, of_chart in sorted(by_chart(changes).items()):
+            rest = grouped(of_chart).get(Group.REST, []) if chart else []
+            if rest:
+                yield f"chart {harmless(chart)}: rest, {label(cluster)}"
+            for one in rest[:MOST_CHANGES]:
+                yield from _of_change(one, cluster, budget)
+            yield from _more(len(rest) - MOST_CHANGES, "object", "  ")
+
+
 def _of_change(one: Change, cluster: Cluster, budget: Budget) -> Iterator[str]:
-    name = "[secret]" if one.name is None else harmless(one.name)
+    own = one.name.removeprefix(f"{one.chart}:") if one.name and one.chart else one.name
+    name = "[secret]" if own is None else harmless(own)
     many = f" ({one.count} of them)" if one.count > 1 else ""
     why = f" (replaced: {', '.join(harmless(path) for path in one.forced_by[:3])})" if one.forced_by else ""
     if one.moved_from is not None:
@@ -148,7 +200,7 @@ def _of_change(one: Change, cluster: Cluster, budget: Budget) -> Iterator[str]:
 
 
 def kind(token: str) -> str:
-    """A type as people call it."""
+    """The short name of a type."""
     short = harmless(token.rpartition(":")[2])
     return f"provider {short}" if token.startswith(PROVIDER_PREFIX) else short
 
@@ -158,7 +210,7 @@ def _mark(one: Property) -> str:
 
 
 def _of_property(one: Property, lead: str, word: str, budget: Budget) -> Iterator[str]:
-    """word: what became of a property that one version has not."""
+    """word: the fate of a property that one version lacks."""
     path = harmless(one.path)
     if one.old is None or one.new is None:
         value = one.new or one.old
@@ -177,8 +229,7 @@ def _of_property(one: Property, lead: str, word: str, budget: Budget) -> Iterato
 
 
 def shown(one: Value) -> str:
-    """A value. What is hidden and what a file holds is in brackets, texts are in quotes: neither can be taken for the
-    other."""
+    """A value. Hidden values and files are in brackets, texts are in quotes, so neither imitates the other."""
     if one.hidden is not None:
         return f"({one.hidden})" if one.hidden is Why.EACH_RUN else f"[{one.hidden}]"
     if one.file is not None:
@@ -196,7 +247,7 @@ def _quoted(text: str, start: int = 0) -> str:
 
 
 def _shown_pair(old: Value, new: Value) -> tuple[str, str]:
-    """Two values, from where they begin to differ if they are long."""
+    """Two values, cut before their first difference if they are long."""
     if old.file is not None and old.file == new.file:
         return shown(old), "(other content)"
     texts = [one.value for one in (old, new) if isinstance(one.value, str) and one.hidden is None]
@@ -212,7 +263,6 @@ def _has_lines(one: Value) -> bool:
 
 
 def _where_they_differ(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-    """Lines without those that are the same at the beginning and at the end."""
     first = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
     old, new = old[first:], new[first:]
     backwards = zip(reversed(old), reversed(new), strict=False)
@@ -221,7 +271,7 @@ def _where_they_differ(old: list[str], new: list[str]) -> tuple[list[str], list[
 
 
 def _of_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    """The lines that differ, with the sign in front, where whoever colours looks for it."""
+    """The different lines, with the sign in front for colours."""
     found = itertools.islice(difflib.unified_diff(old, new, n=0, lineterm=""), 2, None)
     told = [f"{line[0]}     {harmless(line[1:], LONGEST_VALUE)}" for line in found if not line.startswith("@@")]
     yield from told[:MOST_LINES]
@@ -229,7 +279,7 @@ def _of_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def of_notes(found: Difference) -> Iterable[str]:
-    """What holds for all stacks, and how much more of it there is."""
+    """Notes on all stacks, and the number of further ones."""
     return _most(found.notes, MOST_NOTES, "note")
 
 

@@ -1,43 +1,60 @@
 """A difference as one comment of a pull request.
 
-What comes from a program stands in code alone, where nobody is mentioned, nothing is linked and no HTML is read: in a
-fence that is longer than any in it, or in a code span without backticks and bars.
+Program texts are in code only, where no mention, link or HTML works: in a fence longer than any in it, or in a code
+span without backticks and bars.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from .lines import Budget, fate, harmless, label, of_moved, of_notes, of_stack, summary
-from .result import Difference, Stack, State, Step
+from .lines import (
+    Budget,
+    fate,
+    harmless,
+    label,
+    of_effects,
+    of_moved,
+    of_notes,
+    of_rest,
+    of_stack,
+    of_verdicts,
+    summary,
+)
+from .result import Difference, Stack, StackChange, Step
 
 MARKER: Final = "<!-- hosted-mesh diff -->"
-"""The first line: by it and by who wrote it a comment is found again."""
+"""The first line: with its author it identifies the comment."""
 LONGEST: Final = 65_536
-"""Characters that GitHub takes in a comment."""
+"""GitHub's limit for a comment, in characters."""
 ROOM: Final = 100
-"""Characters of these that are left to who posts it."""
+"""Characters left to the poster."""
 MOST_ROWS: Final = 100
 LONGEST_TABLE: Final = LONGEST // 2
+LONGEST_MEANING: Final = LONGEST // 4
+MOST_MEANING: Final = 25
+"""Most effects and verdicts of a stack."""
 _CUT: Final = "… cut here"
 
 
 def as_markdown(found: Difference) -> str:
-    """One comment: what it is, a table, and the stacks folded. It is cut where GitHub's limit is, and says so."""
-    head = [MARKER, f"### Pulumi: {summary(found, _code)}", ""]
+    """One comment: a headline, a table, and the stacks folded. It is cut at GitHub's limit, with a note."""
+    head = [MARKER, f"### Pulumi: {summary(found, code)}", ""]
     if moved := of_moved(found):
         head += [f"**{moved}**", ""]
     if found.shown:
         head += [*_table(found), ""]
-    head += [f"- {_code(text, 300)}" for text in of_notes(found)]
+    head += [*_meaning(found), *(f"- {code(text, 300)}" for text in of_notes(found))]
     text = "\n".join(head).rstrip() + "\n"
     room = LONGEST - ROOM - size(text) - size(_left_out(len(found.shown))) - 2
     blocks, left_out, budget = [], 0, Budget()
     for stack in found.shown:
         block = _block(stack, room, budget)
+        if _CUT not in block.splitlines() and (rest := list(of_rest(stack, budget))):
+            block += _folded(f"{stack.name}: rest of charts", rest, room - size(block))
         room = 0 if _CUT in block.splitlines() else room - size(block)
         blocks.append(block)
         left_out += not block or _CUT in block.splitlines()
@@ -45,7 +62,7 @@ def as_markdown(found: Difference) -> str:
 
 
 def size(text: str) -> int:
-    """Of a text as GitHub counts it: in the units of UTF-16, to be on the safe side."""
+    """A text's length as GitHub counts it: UTF-16 units, to be safe."""
     return len(text.encode("utf-16-le", errors="replace")) // 2
 
 
@@ -64,10 +81,28 @@ def _table(found: Difference) -> Iterator[str]:
         yield f"| … and {len(rows) - shown} rows more | | | | | |"
 
 
+def _meaning(found: Difference) -> list[str]:
+    """Effects and verdicts, one item each; as many as fit."""
+    lines: list[str] = []
+    room, total = LONGEST_MEANING, 0
+    for stack in found.shown:
+        told = [*of_verdicts(stack), *of_effects(stack)]
+        total += len(told)
+        for line in told[:MOST_MEANING]:
+            kind, _, text = line.partition(": ")
+            item = f"- {code(stack.name)} **{kind}** {code(text, 340)}"
+            room -= size(item) + 1
+            if room >= 0:
+                lines.append(item)
+    more = total - len(lines)
+    lines += [f"- … and {more} more in `hosted-mesh diff --json`"] if more else []
+    return [*lines, ""] if lines else []
+
+
 def _rows(stack: Stack) -> Iterator[str]:
-    word = {State.NEW: " (new)", State.REMOVED: " (its file is gone)"}.get(stack.state, "")
-    name = f"{_code(stack.name)}{word}"
-    if stack.state is State.UNDECIDED:
+    word = {StackChange.NEW: " (new)", StackChange.REMOVED: " (its file is gone)"}.get(stack.state, "")
+    name = f"{code(stack.name)}{word}"
+    if stack.state is StackChange.UNDECIDED:
         yield f"| {name} | **not decided** | | | | |"
         return
     for cluster, changes in stack.by_cluster().items():
@@ -76,7 +111,7 @@ def _rows(stack: Stack) -> Iterator[str]:
             moved = Step.REMOVED if one.moved_from == cluster else Step.MADE
             steps[one.step if one.moved_from is None else moved] += one.count
         counts = [str(count or "") for count in steps.values()]
-        yield f"| {name} | {_code(label(cluster))} | {' | '.join(counts)} |"
+        yield f"| {name} | {code(label(cluster))} | {' | '.join(counts)} |"
     for what, properties in (("outputs", stack.outputs), ("configuration", stack.configuration)):
         if properties:
             made = sum(one.old is None for one in properties)
@@ -86,9 +121,14 @@ def _rows(stack: Stack) -> Iterator[str]:
 
 
 def _block(stack: Stack, room: int, budget: Budget) -> str:
-    """A stack's details, folded; as many lines as there is room for, or nothing."""
-    lines = list(of_stack(stack, budget))
-    title = html.escape(harmless(stack.name)) + (f" ({html.escape(fate(stack))})" if fate(stack) else "")
+    """A stack's details, folded; as many lines as fit, or nothing."""
+    title = stack.name + (f" ({fate(stack)})" if fate(stack) else "")
+    return _folded(title, list(of_stack(stack, budget)), room)
+
+
+def _folded(title: str, lines: Sequence[str], room: int) -> str:
+    """Lines under a title, folded; as many as fit, or nothing."""
+    title = html.escape(harmless(title, 300))
     start = f"\n<details><summary><code>{title}</code></summary>\n\n"
     fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall("`+", line)), default=0))
     end = f"{fence}\n\n</details>\n"
@@ -113,7 +153,7 @@ def _left_out(stacks: int) -> str:
     )
 
 
-def _code(text: str, longest: int = 120) -> str:
-    """A text as a code span, also in a cell of a table."""
+def code(text: str, longest: int = 120) -> str:
+    """A text as a code span, also in a table's cell."""
     plain = harmless(text, longest).replace("`", "'").replace("|", "¦")
     return f"`{plain or ' '}`"

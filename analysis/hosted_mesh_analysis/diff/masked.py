@@ -1,29 +1,30 @@
-"""One tree of two runs with other secrets, in which nothing that depends on a secret is left to be shown."""
+"""One tree of two runs with different secrets, without any value that depends on a secret."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ..detect.decoders.text import TooMuchError
-from ..detect.shape.shapes import shapes, shapes_in_tree
-from ..plan.decode import ARCHIVE, ASSET, OUTPUT, SECRET, SIGNATURE
-from ..plan.tree import Path as Keys
-from ..plan.tree import show
-from ..prove.values import RESOURCE, plain
+from hosted_mesh_plan.decode import ARCHIVE, ASSET, OUTPUT, SECRET, SIGNATURE
+from hosted_mesh_plan.tree import Path as Keys
+from hosted_mesh_plan.tree import show
+from hosted_mesh_policies.detect.decoders.text import TooMuchError
+from hosted_mesh_policies.detect.shape.shapes import shapes, shapes_in_tree
+
+from ..runner.values import RESOURCE, plain
 from .named import holds_named_value, named_values
 from .trees import UNNAMED, File, Hidden, Item, Why, hidden_in, is_same
 from .versions import Version
 
 LARGEST_FILE: Final = 64 * 1024 * 1024
-_NOT_OF_A_VERSION: Final = frozenset({".git", ".venv", "__pycache__", "node_modules"})
-"""What lies in a working tree and in no commit."""
+NOT_OF_A_VERSION: Final = frozenset({".git", ".venv", "__pycache__", "node_modules"})
+"""Parts of a working tree that no commit has."""
 
 
 def settled(value: Any, version: Version) -> Any:
-    """A tree with its marks, without what is of the place where a version lies: its folder's path, what files hold.
+    """A tree with its marks, independent of the version's place: without its folder's path, with files by content.
     Relative paths begin in the version's folder."""
     if isinstance(value, dict):
         if value.get(SIGNATURE) in {ASSET, ARCHIVE}:
@@ -37,7 +38,7 @@ def settled(value: Any, version: Version) -> Any:
 
 
 def without_root(text: str, version: Version) -> str:
-    """A text in which the repository's folder has one name in all versions."""
+    """A text with one name for the repository's folder in all versions."""
     root = str(version.root)
     return re.sub(rf"(?<![\w.-]){re.escape(root)}(?![\w.-])", "(repository)", text) if root in text else text
 
@@ -50,15 +51,27 @@ def _read(asset: Mapping[str, Any], version: Version) -> Any:
     return settled(rest, version)
 
 
+def assets_in(value: Any) -> Iterator[str]:
+    """The paths of the files and folders that the engine would read."""
+    if isinstance(value, dict):
+        if value.get(SIGNATURE) in {ASSET, ARCHIVE} and isinstance(value.get("path"), str):
+            yield value["path"]
+        for one in value.values():
+            yield from assets_in(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from assets_in(one)
+
+
 def _digest(path: str, version: Version) -> str:
-    """Of a file's content, or of all files in a folder. Empty for what is not in the repository: it has one version."""
+    """Of a file's content, or of all files in a folder. Empty outside of the repository, where there is one version."""
     try:
         full = (version.folder / path).resolve()
         if not full.is_relative_to(version.root):
             return ""
         found = hashlib.sha256()
         for file in sorted(full.rglob("*")) if full.is_dir() else [full]:
-            if not _NOT_OF_A_VERSION.isdisjoint(file.relative_to(full).parts):
+            if not NOT_OF_A_VERSION.isdisjoint(file.relative_to(full).parts):
                 continue
             if file.is_file() and file.stat().st_size <= LARGEST_FILE:
                 found.update(f"{file.relative_to(full)}\0{file.stat().st_size}\0".encode())
@@ -68,11 +81,8 @@ def _digest(path: str, version: Version) -> str:
     return found.hexdigest()
 
 
-# Two runs in one --------------------------------------------------------------------------------------------------
-
-
 def merged(one: Any, other: Any, marked: bool = False) -> Any:
-    """One tree of what two runs have: what differs, or is marked secret, is hidden."""
+    """One tree of two runs: values that differ or are marked secret are hidden."""
     one, is_marked = _bare(one)
     other, is_marked_too = _bare(other)
     marked = marked or is_marked or is_marked_too
@@ -104,22 +114,18 @@ def _bare(value: Any) -> tuple[Any, bool]:
 
 
 def differing_in(one: Any, other: Any) -> set[Keys]:
-    """Where two trees differ, as paths of what `merged` hides."""
+    """The paths of the values that `merged` hides."""
     return {path for path, hidden in hidden_in(merged(one, other)) if not is_same(*hidden.runs)}
 
 
-# What a program's text says ---------------------------------------------------------------------------------------
-
-
 def without_credentials(tree: Any) -> Any:
-    """A tree in which what looks like a credential is hidden: a program's text may have one."""
+    """A tree with credentials in program texts hidden."""
     shown = _shown_alone(tree)
     found = {*(path for path, _ in shapes_in_tree(shown)), *named_values(shown)}
     return _blanked(tree, found)
 
 
 def _shown_alone(tree: Any) -> Any:
-    """A tree with nothing where something is hidden."""
     if isinstance(tree, dict):
         return {key: _shown_alone(one) for key, one in tree.items()}
     if isinstance(tree, list):
@@ -141,7 +147,7 @@ def _blanked(tree: Any, paths: set[Keys], path: Keys = ()) -> Any:
 
 
 def is_credential(text: str) -> bool:
-    """Whether everybody sees that a text is a credential, or has one in it; and where that takes too long to tell."""
+    """True for a text with a recognisable credential; also if the search takes too long."""
     try:
         return next(shapes(text.encode(errors="replace")), None) is not None
     except TooMuchError:
@@ -149,7 +155,7 @@ def is_credential(text: str) -> bool:
 
 
 def shown_path(path: Keys) -> str:
-    """A path as people write it. Keys that are long, odd or random, or look like a credential, are `["…"]`."""
+    """A path as text. Keys that are long, odd or random, or look like a credential, are `["…"]`."""
     text = ""
     for step in path:
         if isinstance(step, Item):

@@ -1,4 +1,4 @@
-"""What `hosted-mesh diff` is asked. Imports nothing that takes time: other commands wait for it."""
+"""The arguments of `hosted-mesh diff`. Imports nothing slow: other commands load it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class Request:
+class DiffRequest:
     """The command's arguments."""
 
     folder: Path
@@ -25,17 +25,35 @@ class Request:
     as_json: bool = False
     output: Path | None = None
     tells_differences: bool = False
+    charts: Sequence[Path] = ()
+    chart_repositories: Sequence[str] = ()
+    fetch: bool = True
+    whole: bool = False
+    cache: bool = True
+    as_html: bool = False
+    live: bool = False
+    review: Literal["github", "gitlab"] | None = None
 
     @property
-    def form(self) -> Literal["text", "markdown", "json"]:
-        """Of the report."""
+    def form(self) -> Literal["text", "markdown", "json", "html", "github", "gitlab"]:
+        """The report's form."""
+        if self.review or self.as_html:
+            return self.review or "html"
         return "markdown" if self.as_markdown else "json" if self.as_json else "text"
 
     @property
     def contradiction(self) -> str | None:
-        """Which options do not go together, and what to do about it; None when all do."""
-        if self.as_markdown and self.as_json:
-            return "--markdown and --json exclude each other. Give one of them"
+        """A conflict of options and its fix; None without conflict."""
+        forms = {
+            "--markdown": self.as_markdown,
+            "--json": self.as_json,
+            "--html": self.as_html,
+            "--review": self.review,
+        }
+        if len(given := [option for option, is_given in forms.items() if is_given]) > 1:
+            return f"{' and '.join(given)} exclude each other. Give one of them"
         if self.read is not None and (self.base is not None or self.stacks):
             return "--from: compares nothing, so --base and --stack are of no use with it. Leave them out"
+        if self.read is not None and self.live:
+            return "--live: previews the program here, so --from is of no use with it. Leave one of them out"
         return None

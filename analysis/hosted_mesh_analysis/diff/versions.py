@@ -1,4 +1,4 @@
-"""The two versions of a project: the folder as it is, and the base, a commit's files or another folder."""
+"""The two versions of a project: the present folder, and the base, a commit's files or another folder."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ..prove.private_folder import private_folder
-from ..prove.project import UnusableProjectError
+from ..runner.private_folder import private_folder
+from ..runner.project import UnusableProjectError
 
 _DEFAULT_BRANCHES: Final = (
     "refs/remotes/origin/HEAD",
@@ -23,14 +23,14 @@ _DEFAULT_BRANCHES: Final = (
 )
 _GIVE_ONE: Final = "Give a commit, a branch or a folder"
 _ALONE: Final = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.splitIndex=false")
-"""Options by which git runs no hook and keeps all of an index in one file."""
+"""Options by which git runs no hook and keeps an index in one file."""
 _ID: Final = re.compile(r"[0-9a-f]{40,64}")
 
 
 @dataclass(frozen=True)
 class Version:
-    """One version of a project. folder: the project's. root: of the repository that it lies in, or the folder itself.
-    name: as a report calls it."""
+    """One version of a project. folder: the project's. root: its repository's, or the folder itself. name: in
+    reports."""
 
     folder: Path
     root: Path
@@ -38,16 +38,16 @@ class Version:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a project at all."""
+        """True if there is a project."""
         return (self.folder / "Pulumi.yaml").is_file()
 
     def here(self, elsewhere: Path, other: Version) -> Path:
-        """Where something that lies in another version's repository lies in this one's."""
+        """This version's path for a path of another version's repository."""
         return self.root / elsewhere.relative_to(other.root)
 
 
 def working_tree(folder: Path) -> Version:
-    """The project as it lies there. Raises: UnusableProjectError."""
+    """The project in its present state. Raises: UnusableProjectError."""
     try:
         folder = folder.resolve()
         root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
@@ -61,11 +61,11 @@ def working_tree(folder: Path) -> Version:
 
 @contextlib.contextmanager
 def base_of(new: Version, asked: str | None) -> Iterator[Version]:
-    """The version to compare with. asked: a commit, by any name that git knows, or a folder; None for the commit at
-    which HEAD left the default branch. Raises: UnusableProjectError.
+    """The version to compare with. `asked`: a commit, by any of git's names, or a folder; None for the commit at which
+    HEAD left the default branch. Raises: UnusableProjectError.
 
-    A commit's files are written by `git checkout-index` into a folder of their own, which is gone at the end: the
-    working tree, the index and HEAD stay as they are, and no hook runs.
+    `git checkout-index` writes a commit's files into a separate folder, removed at the end: the working tree, the index
+    and HEAD stay unchanged, and no hook runs.
     """
     git = _Git(new.root)
     if asked is not None and not asked.strip():
@@ -83,7 +83,7 @@ def base_of(new: Version, asked: str | None) -> Iterator[Version]:
             return
         if not commit:
             git.check()
-            rule = "git knows no such commit, and there is no such folder"
+            rule = "is neither a commit of this repository nor a folder"
             raise UnusableProjectError(f"--base {told}: {rule}. {_GIVE_ONE}")
         name = f"{told} ({commit[:10]})"
     with private_folder("diff", "a copy of the base") as folder:
@@ -94,19 +94,19 @@ def base_of(new: Version, asked: str | None) -> Iterator[Version]:
 def _is_folder(text: str) -> bool:
     try:
         return Path(text).is_dir()
-    except (OSError, ValueError):  # too long for a name, or no text of one
+    except (OSError, ValueError):  # too long for a name, or no valid text
         return False
 
 
 def _in_folder(given: Path, new: Version, name: str) -> Version:
-    """A version that lies in a folder. Its repository begins as far above it as the other's."""
+    """A version in a folder. Its repository begins as far above it as the other's."""
     folder = given.resolve()
     inside = new.folder.relative_to(new.root).parts
     fits = folder.parts[len(folder.parts) - len(inside) :] == inside
     root = folder.parents[len(inside) - 1] if inside and fits else folder
     found = Version(folder, root, name)
     if folder == new.folder:
-        rule = "is the project itself, which differs from itself in nothing"
+        rule = "is the project itself"
         raise UnusableProjectError(f"--base {name}: {rule}. {_GIVE_ONE} with another version")
     if not found.is_there:
         raise UnusableProjectError(f"--base {name}: has no Pulumi.yaml. Give the folder of the project's other version")
@@ -114,21 +114,21 @@ def _in_folder(given: Path, new: Version, name: str) -> Version:
 
 
 class _Git:
-    """Reads a repository. What it is given is a name or an id, never an option. folder: the repository's."""
+    """Reads a repository. Its arguments are names or ids, never options. folder: the repository's."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def check(self) -> None:
-        """Raises: UnusableProjectError where there is no repository, or git does not want to read it."""
+        """Raises: UnusableProjectError without a repository, or if git refuses to read it."""
         if not (self.folder / ".git").exists():
             raise UnusableProjectError(f"{self.folder}: is in no git repository. Give a folder as --base")
         if not self._run("rev-parse", "--git-dir"):
-            rule = "git does not read this repository. `git status` says why; a folder that is somebody else's needs"
+            rule = "git does not read this repository. `git status` shows the reason; a folder of another user needs"
             raise UnusableProjectError(f"{self.folder}: {rule} git's setting safe.directory")
 
     def commit(self, name: str) -> str:
-        """A commit's id; empty if git knows none of this name."""
+        """A commit's id; empty if git has none of this name."""
         if name.startswith("-") or not name.isprintable() or not name:
             return ""
         found = self._run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
@@ -139,16 +139,16 @@ class _Git:
         self.check()
         branch = next((name for name in _DEFAULT_BRANCHES if self.commit(name)), "")
         if not branch:
-            raise UnusableProjectError(f"--base: git knows no default branch here. {_GIVE_ONE}")
+            raise UnusableProjectError(f"--base: git has no default branch here. {_GIVE_ONE}")
         short = branch.split("/", 2)[2]
         found = self._run("merge-base", "HEAD", self.commit(branch)).strip()
         if not _ID.fullmatch(found):
-            rule = f"nothing is common with {short}; a clone may be too shallow"
+            rule = f"HEAD has no common commit with {short}; a clone may be too shallow"
             raise UnusableProjectError(f"--base: {rule}. Fetch more (git fetch --unshallow), or give one")
         return found, short
 
     def extract(self, commit: str, into: Path) -> None:
-        """Writes a commit's files, by an index that lies beside them meanwhile. Raises: UnusableProjectError."""
+        """Writes a commit's files, by a temporary index beside them. Raises: UnusableProjectError."""
         index = into / ".index-of-the-base"
         steps = (
             ("read-tree", "--no-sparse-checkout", commit),
@@ -162,7 +162,6 @@ class _Git:
         index.unlink()
 
     def _run(self, *arguments: str) -> str:
-        """What it prints; empty where it fails."""
         done = self._done(*arguments)
         return done.stdout if done.returncode == 0 else ""
 
@@ -178,8 +177,8 @@ class _Git:
 
 
 def moved(path: Sequence[str], new: Version, base: Version) -> list[str]:
-    """Of the places in which Python looks for modules those that are in the repository, as they are at the base: a
-    library that lies beside the program is then the base's too."""
+    """Python's module places inside the repository, at the base: a library beside the program is then the base's
+    too."""
     found = []
     for one in path:
         place = Path(one)

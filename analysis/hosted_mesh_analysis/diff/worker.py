@@ -1,11 +1,11 @@
-"""The process that starts programs: reads a request, writes what differs as JSON (`supervised` starts it)."""
+"""The process that starts programs: reads a request, writes the difference as JSON (`supervised` starts it)."""
 
 from __future__ import annotations
 
 import sys
 
-from ..prove.given import INTERRUPTED
-from ..prove.project import UnusableProjectError
+from ..runner.input_files import INTERRUPTED
+from ..runner.project import UnusableProjectError
 from . import saved
 from .comparison import compared_stacks
 from .supervised import request_of

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hosted_mesh_policies.diff.result import Change, Difference, Property, Stack
-from hosted_mesh_policies.diff.saved import from_json
+from hosted_mesh_analysis.diff.result import Change, Difference, Property, Stack
+from hosted_mesh_analysis.diff.saved import from_json
 
 BEGINNING = """
 import base64, json, os, pathlib
@@ -80,7 +80,7 @@ def repository(folder: Path, before: Mapping[str, str], after: Mapping[str, str 
 
 
 def run(folder: Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hosted_mesh_policies.diff.command", str(folder), *options]
+    command = [sys.executable, "-m", "hosted_mesh_analysis.diff.command", str(folder), *options]
     kept = {name: os.environ[name] for name in ("HOME", "PATH", "PYTHONPATH") if name in os.environ}
     environment = {**kept, "COLUMNS": "200", **variables}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

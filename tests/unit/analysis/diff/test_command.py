@@ -12,17 +12,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from hosted_mesh_policies.diff.command import app
-from hosted_mesh_policies.diff.result import Difference, Property, Stack, State, Step, Value
-from hosted_mesh_policies.diff.saved import as_json, from_json, from_tree
-from hosted_mesh_policies.diff.supervised import masked, masks
-from hosted_mesh_policies.diff.trees import Why
+from hosted_mesh_analysis.diff.command import app
+from hosted_mesh_analysis.diff.result import Difference, Property, Stack, StackChange, Step, Value
+from hosted_mesh_analysis.diff.saved import as_json, from_json, from_tree
+from hosted_mesh_analysis.diff.supervised import masked, masks
+from hosted_mesh_analysis.diff.trees import Why
 from typer.testing import CliRunner
 
 from sandbox.bootstrap import CHECKOUT
 from tests.corpus import literals
 from tests.support.waiting import eventually
-from tests.unit.policies.diff.repositories import (
+from tests.unit.analysis.diff.repositories import (
     BEGINNING,
     CONTROL_PLANE,
     DATA_PLANE,
@@ -71,6 +71,9 @@ pulumi.export("host", "b.example.com")
         shown.stdout
         == f"""\
 stack dev
+  replaces: RoleBinding b is deleted and made again because roleRef.name changes
+  replaces: RandomPassword password is deleted and made again because length changes
+  touches: data plane {DATA_PLANE}
   control plane {CONTROL_PLANE}
   - ConfigMap gone
   + ConfigMap new
@@ -113,11 +116,11 @@ config_map("app", {"replicas": config.get("replicas"), "region": pulumi.Config("
     folder = repository(tmp_path / "repository", project(program, stacks), after)
     found = difference(folder)
     assert {one.name: one.state for one in found.stacks} == {
-        "dev": State.CHANGED,
-        "old": State.REMOVED,
-        "prod": State.CHANGED,
-        "same": State.UNCHANGED,
-        "third": State.NEW,
+        "dev": StackChange.CHANGED,
+        "old": StackChange.REMOVED,
+        "prod": StackChange.CHANGED,
+        "same": StackChange.UNCHANGED,
+        "third": StackChange.NEW,
     }
     dev, old, prod, third = found.shown
     assert values(resources(dev)["app"].properties) == {"data.replicas": ("1", "3")}
@@ -321,7 +324,7 @@ def test_a_python_that_the_change_brings_runs_without_network_too(tmp_path: Path
     }
     folder = repository(tmp_path / "repository", {"README.md": "none"}, files)
     (folder / "own/bin/python").chmod(0o700)
-    assert only(difference(folder)).state is State.NEW
+    assert only(difference(folder)).state is StackChange.NEW
     (seen,) = set((tmp_path / "seen").read_text().split())
     assert seen != str(Path("/proc/self/ns/net").readlink())
 
@@ -342,7 +345,7 @@ def test_what_a_program_finds_elsewhere_of_the_machines_secrets_is_masked(how: s
             "REVERSED": PASSWORD[::-1],
             "BASE64": base64.b64encode(("x" * offset + PASSWORD + "y").encode()).decode(),
         }.get(how, how.format(PASSWORD))
-        stack = Stack("dev", State.CHANGED, notes=[text], outputs=[Property(text, None, Value(text))])
+        stack = Stack("dev", StackChange.CHANGED, notes=[text], outputs=[Property(text, None, Value(text))])
         needles = masks({name: value, "COLOUR": "blue-and-green", "API_TOKEN": "short"})
         found = from_tree(masked(json.loads(as_json(Difference("main", [stack]))), needles))
         assert found.stacks[0].outputs == [Property("(a secret of this machine)", None, Value(hidden=Why.MACHINE))]
@@ -529,7 +532,7 @@ config_map("app", {"x": "COLOUR"}, data_plane)
     commit = git(folder, "rev-parse", "main")[:10]
     assert f"could not run: main ({commit}): {said}\ncould not run: the working tree: {said}\n" in done.stdout
     assert "could not run: the working tree: (repository)/Pulumi.unreadable.yaml: is not a mapping." in done.stdout
-    assert "the program ends with an error, in whose text is one of them or what depends on it" in done.stdout
+    assert "the program ends with an error that contains a secret or depends on one" in done.stdout
     assert done.stdout.count(" is wrong") == 2
     assert str(tmp_path) not in done.stdout
 
@@ -537,11 +540,12 @@ config_map("app", {"x": "COLOUR"}, data_plane)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_run_leaves_nothing(number: signal.Signals, code: int, tmp_path: Path) -> None:
     program = "import time; pathlib.Path(os.environ['STARTED'], str(os.getpid())).touch(); time.sleep(300)"
-    folder = repository(tmp_path / "repository", project(program), {"README.md": "more"})
+    # A stack's base runs first, by itself: two stacks are two runs at once.
+    folder = repository(tmp_path / "repository", project(program, {"a": "{}", "b": "{}"}), {"README.md": "more"})
     (own := tmp_path / "own").mkdir()
     (started := tmp_path / "started").mkdir()
     heard = ["env", f"--default-signal={number.name.removeprefix('SIG')}"]  # a job in the background hears no Ctrl-C
-    command = [*heard, sys.executable, "-m", "hosted_mesh_policies.diff.command", str(folder), "--base", "main"]
+    command = [*heard, sys.executable, "-m", "hosted_mesh_analysis.diff.command", str(folder), "--base", "main"]
     environment = {**os.environ, "TMPDIR": str(own), "STARTED": str(started)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=environment, **pipes) as process:
@@ -565,7 +569,8 @@ def test_help_teaches() -> None:
         "Exit code 0: done.",
         "--base",
         "hosted-mesh diff --from diff.json --markdown",
-        "no cluster and no credential",
+        "No engine, login, cluster or credential is",
+        "the report shows [secret], and",
     ):
         assert part in shown
 
@@ -592,22 +597,25 @@ def test_what_is_left_out_of_archives_is_there(tmp_path: Path) -> None:
     before = files | {".gitattributes": "Pulumi.dev.yaml export-ignore\n__main__.py export-subst\n"}
     folder = repository(tmp_path / "repository", before, {"new.txt": "x"})
     found = difference(folder)
-    assert [(one.name, one.state) for one in found.stacks] == [("dev", State.UNCHANGED)]
+    assert [(one.name, one.state) for one in found.stacks] == [("dev", StackChange.UNCHANGED)]
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--base", "nothing"], "--base nothing: git knows no such commit, and there is no such folder. Give a commit"),
-        (["--base=--output=x"], "--base --output=x: git knows no such commit"),
+        (["--base", "nothing"], "--base nothing: is neither a commit of this repository nor a folder. Give a commit"),
+        (["--base=--output=x"], "--base --output=x: is neither a commit"),
         (["--base", ""], "--base: is empty; a variable may not be set. Give a commit, a branch or a folder"),
-        (["--base", "."], "--base .: is the project itself, which differs from itself in nothing. Give a commit"),
-        (["--base", "main\n"], "git knows no such commit"),
-        (["--base", "a\x00b"], "git knows no such commit"),
-        (["--base", "x" * 300], "git knows no such commit"),
+        (["--base", "."], "--base .: is the project itself. Give a commit"),
+        (["--base", "main\n"], "is neither a commit"),
+        (["--base", "a\x00b"], "is neither a commit"),
+        (["--base", "x" * 300], "is neither a commit"),
         (["--base", "both"], "--base both: is a commit and a folder. Write ./both or refs/heads/both"),
         (["--base", "./both"], "--base ./both: has no Pulumi.yaml. Give the folder of the project's other version"),
-        (["--base", "main", "--stack", "prod"], "--stack prod: neither version has its file; there are those of dev"),
+        (
+            ["--base", "main", "--stack", "prod"],
+            "--stack prod: neither version has its file; the stacks with files are dev",
+        ),
         (["--markdown", "--json"], "--markdown and --json exclude each other"),
         (["--from", "x", "--base", "main"], "--from: compares nothing"),
         (["--from", "long.json"], "long.json: is longer than 16,777,216 bytes. Compare fewer stacks at once"),
@@ -640,14 +648,14 @@ def test_where_no_base_can_be_found_one_is_asked_for(tmp_path: Path) -> None:
     git(folder, "checkout", "--quiet", "--orphan", "other")
     git(folder, "commit", "--quiet", "--message", "apart")
     done = CliRunner().invoke(app, [str(folder)])
-    assert "--base: nothing is common with main; a clone may be too shallow. Fetch more" in done.stderr
+    assert "--base: HEAD has no common commit with main; a clone may be too shallow. Fetch more" in done.stderr
     git(folder, "branch", "--quiet", "--delete", "--force", "main")
     done = CliRunner().invoke(app, [str(folder)])
-    assert "--base: git knows no default branch here. Give a commit, a branch or a folder" in done.stderr
+    assert "--base: git has no default branch here. Give a commit, a branch or a folder" in done.stderr
     (folder / ".git" / "HEAD").unlink()
     for options in ([], ["--base", "main"]):
         done = CliRunner().invoke(app, [str(folder), *options])
-        assert f"{folder}: git does not read this repository. `git status` says why;" in done.stderr
+        assert f"{folder}: git does not read this repository. `git status` shows the reason;" in done.stderr
     done = CliRunner().invoke(app, [str(plain), "--base", "main"])
     assert "is in no git repository. Give a folder as --base" in done.stderr
     done = CliRunner().invoke(app, [str(tmp_path)])
@@ -658,7 +666,7 @@ def test_a_new_project_is_all_new_and_a_folder_may_be_the_base(tmp_path: Path) -
     after = {f"app/{name}": text for name, text in project(PLAIN).items()}
     folder = repository(tmp_path / "repository", {"README.md": "none yet"}, after)
     stack = only(found := difference(folder / "app"))
-    assert (stack.state, resources(stack)["app"].step) == (State.NEW, Step.MADE)
+    assert (stack.state, resources(stack)["app"].step) == (StackChange.NEW, Step.MADE)
     assert found.notes == ["the base has no project in this folder"]
     write(tmp_path / "before" / "app", project(PLAIN.replace("one", "none")))
     done = run(folder / "app", "--base", str(tmp_path / "before" / "app"))
@@ -681,9 +689,9 @@ def test_a_changed_document_is_told_in_each_of_the_librarys_stacks(tmp_path: Pat
     options = [f"--stack={name}" for name in ("trust", "control-plane", "data-plane")]
     found = difference(folder, *options)
     assert {one.name: one.state for one in found.stacks} == {
-        "control-plane": State.CHANGED,
-        "data-plane": State.CHANGED,
-        "trust": State.UNCHANGED,
+        "control-plane": StackChange.CHANGED,
+        "data-plane": StackChange.CHANGED,
+        "trust": StackChange.UNCHANGED,
     }
     there, here = found.shown
     assert [(cluster.side, cluster.name) for cluster in there.by_cluster()] == [

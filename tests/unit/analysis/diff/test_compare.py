@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.diff.compare import compared
-from hosted_mesh_policies.diff.masked import merged, shown_path, without_credentials
-from hosted_mesh_policies.diff.result import Cluster, Property, Stack, State, Step, Value
-from hosted_mesh_policies.diff.sight import Seen, Sight
-from hosted_mesh_policies.diff.trees import ABSENT, File, Hidden, Why, differences
-from hosted_mesh_policies.plan.decode import SECRET, SIGNATURE
+from hosted_mesh_analysis.diff.compare import compared
+from hosted_mesh_analysis.diff.masked import merged, shown_path, without_credentials
+from hosted_mesh_analysis.diff.result import Cluster, Property, Stack, StackChange, Step, Value
+from hosted_mesh_analysis.diff.snapshot import SnapshotResource, StackSnapshot
+from hosted_mesh_analysis.diff.trees import ABSENT, File, Hidden, Why, differences
+from hosted_mesh_plan.decode import SECRET, SIGNATURE
 
 from tests.corpus import literals
 
@@ -114,26 +114,26 @@ def test_a_credential_is_hidden_by_its_form_and_by_its_name() -> None:
 # Stacks -----------------------------------------------------------------------------------------------------------
 
 
-def sight(outputs: Any = None, **resources: Seen) -> Sight:
-    return Sight({(name,): one for name, one in resources.items()}, outputs or {})
+def sight(outputs: Any = None, **resources: SnapshotResource) -> StackSnapshot:
+    return StackSnapshot({(name,): one for name, one in resources.items()}, outputs or {})
 
 
-def seen(tree: Any, name: str = "app", kind: str = "kubernetes:core/v1:ConfigMap", **more: Any) -> Seen:
-    return Seen(kind, name, more.pop("cluster", THERE), tree, **more)
+def seen(tree: Any, name: str = "app", kind: str = "kubernetes:core/v1:ConfigMap", **more: Any) -> SnapshotResource:
+    return SnapshotResource(kind, name, more.pop("cluster", THERE), tree, **more)
 
 
-def step(old: Seen, new: Seen) -> tuple[Step | None, tuple[str, ...]]:
+def step(old: SnapshotResource, new: SnapshotResource) -> tuple[Step | None, tuple[str, ...]]:
     changes = compared("dev", sight(app=old), sight(app=new)).changes
     return (changes[0].step, changes[0].forced_by) if changes else (None, ())
 
 
 def test_a_stack_is_as_its_versions_say() -> None:
     one, other = sight(app=seen({"a": "1"})), sight(app=seen({"a": "2"}))
-    assert compared("dev", one, one) == Stack("dev", State.UNCHANGED)
-    assert compared("dev", one, other).state is State.CHANGED
-    assert compared("dev", None, other).state is State.NEW
-    assert compared("dev", one, None).state is State.REMOVED
-    assert compared("dev", one, one, [Property("aws:region", None, Value("x"))]).state is State.CHANGED
+    assert compared("dev", one, one) == Stack("dev", StackChange.UNCHANGED)
+    assert compared("dev", one, other).state is StackChange.CHANGED
+    assert compared("dev", None, other).state is StackChange.NEW
+    assert compared("dev", one, None).state is StackChange.REMOVED
+    assert compared("dev", one, one, [Property("aws:region", None, Value("x"))]).state is StackChange.CHANGED
     assert compared("dev", sight({"x": "1"}), sight({"x": "2"})).outputs == [Property("x", Value("1"), Value("2"))]
     assert [one.step for one in compared("dev", sight(), other).changes] == [Step.MADE]
     assert [one.step for one in compared("dev", one, sight()).changes] == [Step.REMOVED]
@@ -193,8 +193,8 @@ def test_a_credential_among_options_is_hidden() -> None:
 
 
 def test_of_what_has_a_secret_name_only_is_told_that_it_changed() -> None:
-    one = Seen("x:y:Z", None, THERE, Hidden(Why.SECRET, [{"a": 1}]))
-    assert compared("dev", Sight({("", "t"): one}, {}), Sight({("", "t"): one}, {})).changes == []
+    one = SnapshotResource("x:y:Z", None, THERE, Hidden(Why.SECRET, [{"a": 1}]))
+    assert compared("dev", StackSnapshot({("", "t"): one}, {}), StackSnapshot({("", "t"): one}, {})).changes == []
     other = replace(one, tree=Hidden(Why.SECRET, [{"a": 2}]), count=3)
-    (change,) = compared("dev", Sight({("", "t"): one}, {}), Sight({("", "t"): other}, {})).changes
+    (change,) = compared("dev", StackSnapshot({("", "t"): one}, {}), StackSnapshot({("", "t"): other}, {})).changes
     assert (change.step, change.name, change.count, change.properties) == (Step.CHANGED, None, 3, ())

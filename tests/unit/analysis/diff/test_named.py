@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.diff.masked import without_credentials
-from hosted_mesh_policies.diff.trees import hidden_in
+from hosted_mesh_analysis.diff.masked import without_credentials
+from hosted_mesh_analysis.diff.trees import hidden_in
 
 WORDS, ID = "sunshine on the hills", "3f2b8c1e-7d4a-4e9b-a1c6-5f0d9e8b7a6c"
 

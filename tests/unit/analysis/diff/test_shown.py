@@ -10,22 +10,22 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hosted_mesh_policies.diff.lines import LONGEST_VALUE, harmless, of_stack, summary
-from hosted_mesh_policies.diff.markdown import LONGEST, MARKER, as_markdown, size
-from hosted_mesh_policies.diff.report import as_text
-from hosted_mesh_policies.diff.result import (
+from hosted_mesh_analysis.diff.lines import LONGEST_VALUE, harmless, of_stack, summary
+from hosted_mesh_analysis.diff.markdown import LONGEST, MARKER, as_markdown, size
+from hosted_mesh_analysis.diff.report import as_text
+from hosted_mesh_analysis.diff.result import (
     SIDES,
     Change,
     Cluster,
     Difference,
     Property,
     Stack,
-    State,
+    StackChange,
     Step,
     Value,
 )
-from hosted_mesh_policies.diff.saved import UnreadableError, as_json, from_json
-from hosted_mesh_policies.diff.trees import Why
+from hosted_mesh_analysis.diff.saved import UnreadableError, as_json, from_json
+from hosted_mesh_analysis.diff.trees import Why
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -59,7 +59,7 @@ def change(*properties: Property, name: str | None = "app", step: Step = Step.CH
 
 
 def lines(*changes: Change, **more: Any) -> list[str]:
-    return list(of_stack(Stack("dev", State.CHANGED, list(changes), **more)))
+    return list(of_stack(Stack("dev", StackChange.CHANGED, list(changes), **more)))
 
 
 # Lines ------------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_long_lists_say_how_many_more_there_are() -> None:
 
 def test_what_a_stack_says_is_in_the_order_of_its_clusters() -> None:
     clusters = [Cluster(side, "x") for side in reversed(SIDES)]
-    stack = Stack("dev", State.NEW, [change(cluster=one, step=Step.MADE) for one in clusters])
+    stack = Stack("dev", StackChange.NEW, [change(cluster=one, step=Step.MADE) for one in clusters])
     stack.configuration = [
         Property("shop:token", Value(hidden=Why.ENCRYPTED), Value(hidden=Why.ENCRYPTED)),
         Property("shop:other", None, Value(hidden=Why.ENCRYPTED)),
@@ -126,7 +126,7 @@ def test_what_a_stack_says_is_in_the_order_of_its_clusters() -> None:
         "+ ConfigMap app",
         "data plane x",
         "+ ConfigMap app",
-        "cluster x, whose it is nobody says",
+        "cluster x, no declared owner",
         "+ ConfigMap app",
         "other: x",
         "+ ConfigMap app",
@@ -149,27 +149,27 @@ def test_a_hidden_name_and_a_forced_replacement_are_said() -> None:
 
 
 def test_one_line_sums_it_up() -> None:
-    def said(*states: State) -> str:
+    def said(*states: StackChange) -> str:
         return summary(Difference("main", [Stack("x", state) for state in states]))
 
-    assert said(State.UNCHANGED) == "nothing differs from main: 1 stack compared"
-    assert said(State.CHANGED, State.NEW, State.UNCHANGED) == "2 stacks differ from main, 1 unchanged"
-    assert said(State.REMOVED, State.UNDECIDED) == "1 stack differs from main, 1 not decided"
-    assert said(State.UNDECIDED, State.UNCHANGED) == "not decided what differs from main: 1 stack, 1 unchanged"
+    assert said(StackChange.UNCHANGED) == "nothing differs from main: 1 stack compared"
+    assert said(StackChange.CHANGED, StackChange.NEW, StackChange.UNCHANGED) == "2 stacks differ from main, 1 unchanged"
+    assert said(StackChange.REMOVED, StackChange.UNDECIDED) == "1 stack differs from main, 1 not decided"
+    assert said(StackChange.UNDECIDED, StackChange.UNCHANGED) == "differences undecided from main: 1 stack, 1 unchanged"
 
 
 @pytest.mark.parametrize(
     ("states", "tells", "code"),
     [
-        ([State.UNCHANGED], True, 0),
-        ([State.CHANGED], False, 0),
-        ([State.CHANGED], True, 1),
-        ([State.NEW], True, 1),
-        ([State.CHANGED, State.UNDECIDED], True, 2),
-        ([State.UNDECIDED], False, 2),
+        ([StackChange.UNCHANGED], True, 0),
+        ([StackChange.CHANGED], False, 0),
+        ([StackChange.CHANGED], True, 1),
+        ([StackChange.NEW], True, 1),
+        ([StackChange.CHANGED, StackChange.UNDECIDED], True, 2),
+        ([StackChange.UNDECIDED], False, 2),
     ],
 )
-def test_the_exit_code_says_what_was_found(states: list[State], tells: bool, code: int) -> None:
+def test_the_exit_code_says_what_was_found(states: list[StackChange], tells: bool, code: int) -> None:
     assert Difference("main", [Stack("x", state) for state in states]).exit_code(tells) == code
 
 
@@ -195,7 +195,7 @@ CHANGES = st.builds(
 
 
 def _consistent(stack: Stack) -> Stack:
-    if stack.state is State.UNCHANGED:
+    if stack.state is StackChange.UNCHANGED:
         stack.changes, stack.outputs, stack.configuration, stack.problems = [], [], [], []
     return stack
 
@@ -203,7 +203,7 @@ def _consistent(stack: Stack) -> Stack:
 STACKS = st.builds(
     Stack,
     TEXTS,
-    st.sampled_from(State),
+    st.sampled_from(StackChange),
     st.lists(CHANGES, max_size=3),
     st.lists(PROPERTIES, max_size=2),
     st.lists(PROPERTIES, max_size=2),
@@ -262,7 +262,9 @@ def test_each_of_the_hostile_texts_stays_in_code_wherever_it_stands(text: str) -
     many = text + "\n" + text + "\n"
     properties = [Property(text, Value(text), Value(many)), Property(text, Value(many), Value(many + "x"))]
     changes = [change(*properties, name=text, cluster=Cluster(side, text), forced_by=(text,)) for side in SIDES]
-    stacks = [Stack(text, state, list(changes), list(properties), list(properties), [text], [text]) for state in State]
+    stacks = [
+        Stack(text, state, list(changes), list(properties), list(properties), [text], [text]) for state in StackChange
+    ]
     check(as_markdown(Difference(text, stacks, [text])))
 
 
@@ -274,7 +276,7 @@ def test_the_reader_of_these_tests_sees_what_is_outside_of_code() -> None:
 
 
 def test_a_terminal_is_sent_nothing_that_it_obeys() -> None:
-    stacks = [Stack(text, State.NEW, [change(Property(text, None, Value(text)), name=text)]) for text in HOSTILE]
+    stacks = [Stack(text, StackChange.NEW, [change(Property(text, None, Value(text)), name=text)]) for text in HOSTILE]
     as_text(Difference(HOSTILE[-2], stacks, list(HOSTILE)), Console(file=(written := io.StringIO()), width=80))
     assert not any(unicodedata.category(one)[0] == "C" for one in written.getvalue().replace("\n", ""))
     assert "[a link](https://evil.example.com)" in written.getvalue()
@@ -295,7 +297,7 @@ def test_text_stays_readable() -> None:
 @pytest.mark.parametrize("letter", ["x", "🎉"])
 def test_a_comment_fits_and_says_what_is_not_in_it(letter: str) -> None:
     long = [Property(f"data.{place}", Value("a"), Value(letter * 100)) for place in range(30)]
-    stacks = [Stack(f"s{n}", State.CHANGED, [change(*long, name=f"n{m}") for m in range(6)]) for n in range(20)]
+    stacks = [Stack(f"s{n}", StackChange.CHANGED, [change(*long, name=f"n{m}") for m in range(6)]) for n in range(20)]
     shown = as_markdown(Difference("main", stacks))
     check(shown)
     assert size(shown) > LONGEST - 6000
@@ -308,7 +310,7 @@ def test_a_comment_fits_and_says_what_is_not_in_it(letter: str) -> None:
 
 
 def test_a_table_of_very_many_stacks_is_cut_too() -> None:
-    stacks = [Stack("s" * 500 + str(n), State.CHANGED, [change()]) for n in range(3000)]
+    stacks = [Stack("s" * 500 + str(n), StackChange.CHANGED, [change()]) for n in range(3000)]
     shown = as_markdown(Difference("main", stacks))
     check(shown)
     assert "| … and 2900 rows more | | | | | |" in shown
@@ -316,7 +318,7 @@ def test_a_table_of_very_many_stacks_is_cut_too() -> None:
 
 def test_many_notes_and_a_table_of_wide_letters_fit_too() -> None:
     stacks = [
-        Stack("\U0001f389" * 500, State.CHANGED, [change(cluster=Cluster("other", f"{n}" + "\U0001f389" * 500))])
+        Stack("\U0001f389" * 500, StackChange.CHANGED, [change(cluster=Cluster("other", f"{n}" + "\U0001f389" * 500))])
         for n in range(100)
     ]
     shown = as_markdown(Difference("\U0001f389" * 500, stacks, ["\U0001f389" * 500] * 1000))
@@ -350,7 +352,7 @@ class _Walked(list[Change]):
 
 def test_changes_are_grouped_once_however_many_clusters_there_are() -> None:
     changes = _Walked(change(cluster=Cluster("other", str(place))) for place in range(300))
-    check(as_markdown(Difference("main", [Stack("dev", State.CHANGED, changes)])))
+    check(as_markdown(Difference("main", [Stack("dev", StackChange.CHANGED, changes)])))
     assert changes.walks < 10
 
 
@@ -360,7 +362,7 @@ def test_changes_are_grouped_once_however_many_clusters_there_are() -> None:
 def test_what_moves_is_loud_and_in_both_clusters() -> None:
     old = Cluster("control plane", "https://cp.example.com:6443")
     moved = change(Property("(cluster)", Value("a"), Value("b")), step=Step.REPLACED, moved_from=old)
-    found = Difference("main", [Stack("dev", State.CHANGED, [moved])])
+    found = Difference("main", [Stack("dev", StackChange.CHANGED, [moved])])
     assert lines(moved) == [
         f"control plane {old.name}",
         f"+- ConfigMap app (moves to data plane {DATA_PLANE.name})",
@@ -418,7 +420,9 @@ def test_json_is_read_as_what_was_written(found: Difference) -> None:
 def test_what_is_no_such_json_is_refused_with_its_place_and_without_its_text(
     place: tuple[Any, ...], value: Any, said: str
 ) -> None:
-    written = json.loads(as_json(Difference("main", [Stack("s", State.NEW, [change(Property("a", None, Value(1)))])])))
+    written = json.loads(
+        as_json(Difference("main", [Stack("s", StackChange.NEW, [change(Property("a", None, Value(1)))])]))
+    )
     *above, last = ("file", *place)
     inside: Any = (whole := {"file": written})
     for step in above:

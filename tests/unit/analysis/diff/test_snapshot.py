@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hosted_mesh_policies.diff.sight import seen, with_noise
-from hosted_mesh_policies.diff.trees import Hidden, Why
-from hosted_mesh_policies.diff.versions import Version
-from hosted_mesh_policies.prove.capture import Capture, Registered
+from hosted_mesh_analysis.diff.snapshot import seen, with_noise
+from hosted_mesh_analysis.diff.trees import Hidden, Why
+from hosted_mesh_analysis.diff.versions import Version
+from hosted_mesh_analysis.runner.capture import Capture, Registered
 
 HERE = Version(Path("/app"), Path("/app"), "the working tree")
 
