@@ -2,26 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib.metadata import version
+import sys
 from typing import Any, Final
 
 import pulumi
 from pulumi.errors import InputPropertiesError
-from pulumi.provider import server
-from pulumi.provider.experimental import component_provider_host
+from pulumi.provider import main, server
 
+from pulumi_hosted_mesh.applications.application_deployment import ApplicationDeployment
+from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMesh
+from pulumi_hosted_mesh.assembly.mesh_deployment import MeshDeployment
+from pulumi_hosted_mesh.assembly.package_schema import FILE, provider, text_of
+from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane
+from pulumi_hosted_mesh.data_plane.access import DataPlaneAccess
+from pulumi_hosted_mesh.data_plane.crds import DataPlaneCrds
+from pulumi_hosted_mesh.data_plane.remote import RemoteDataPlane
+from pulumi_hosted_mesh.dns.bridge import ExternalDNSBridge
+from pulumi_hosted_mesh.dns.edge import DnsEdge
+from pulumi_hosted_mesh.federation.mesh_federation import MeshFederation
+from pulumi_hosted_mesh.intents.traffic_intents import TrafficIntents
+from pulumi_hosted_mesh.observability.mesh_observability import MeshObservability
+from pulumi_hosted_mesh.operators.hosted_operators import HostedOperators
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_hosted_mesh.vocabulary import PACKAGE
+from pulumi_hosted_mesh.tenancy.gateway import SharedGateway
+from pulumi_hosted_mesh.trust.authorities import MeshRoot, MeshTrust
 
-DISTRIBUTION: Final = "pulumi-hosted-mesh"
+COMPONENTS: Final[tuple[type[pulumi.ComponentResource], ...]] = (
+    ApplicationDeployment,
+    DataPlaneAccess,
+    DataPlaneCrds,
+    DnsEdge,
+    ExternalControlPlane,
+    ExternalDNSBridge,
+    HostedMesh,
+    HostedOperators,
+    MeshDeployment,
+    MeshFederation,
+    MeshObservability,
+    MeshRoot,
+    MeshTrust,
+    RemoteDataPlane,
+    SharedGateway,
+    TrafficIntents,
+)
 
 
 class _Servicer(server.ProviderServicer):
     async def _construct(self, request: Any, context: Any) -> Any:
-        """Pulumi shows the stack trace of what a component raises, but not of what it takes for the caller's mistake.
+        """Converts InvalidInputError to Pulumi's InputPropertiesError, which Pulumi prints without a stack trace.
 
-        The message alone: with a field's path beside it the engine would print the field's value, a secret perhaps.
+        It has no path of a field: the engine would also print the field's value, which may be a secret.
         """
         try:
             return await super()._construct(request, context)
@@ -32,8 +62,13 @@ class _Servicer(server.ProviderServicer):
             raise
 
 
-def serve(components: Sequence[type[pulumi.ComponentResource]]) -> None:
-    """Serves the components to the engine until it goes; refuses input with the message that a Python program gets."""
-    # Pulumi's host makes its server itself and has no place for another.
+def serve() -> None:
+    """Serves the components to the engine; rejects input with the same message as in a Python program."""
+    # Pulumi's host creates its server itself and accepts no other.
     server.ProviderServicer = _Servicer  # type: ignore[misc]
-    component_provider_host(list(components), PACKAGE, version=version(DISTRIBUTION))
+    main(provider(COMPONENTS), sys.argv[1:])
+
+
+def write_schema() -> None:
+    """Writes the package's schema, as `hosted-mesh schema --write` does."""
+    FILE.write_text(text_of(provider(COMPONENTS).schema), encoding="utf-8")

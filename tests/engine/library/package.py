@@ -17,7 +17,7 @@ from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
-from sandbox.toolchain.catalogue import FOR_TYPESCRIPT
+from sandbox.toolchain.catalogue import FOR_TYPESCRIPT, FOR_YAML
 from tests.engine.library.engine import Project, Stack
 
 PACKAGES = ("@pulumi/pulumi", "@types", "ts-node", "typescript")
@@ -39,6 +39,38 @@ def describe(program: Path, runtime: str, package: Path) -> None:
     plugins = {"providers": [{"name": "hosted-mesh", "path": str(package.parent)}]}
     described = {"name": "package", "runtime": runtime, "plugins": plugins}
     (program / "Pulumi.yaml").write_text(yaml.safe_dump(described))
+
+
+def configured(project: Project, name: str, config: Mapping[str, Any]) -> Stack:
+    """A stack with this configuration under the project's own name."""
+    own = yaml.safe_load((project.program / "Pulumi.yaml").read_text())["name"]
+    stack = project.stack(name, {})
+    written = yaml.safe_load(stack.file.read_text())
+    written["config"] = {f"{own}:{key}": value for key, value in config.items()}
+    stack.file.write_text(yaml.safe_dump(written))
+    return stack
+
+
+def checkout_of_package(directory: Path) -> Path:
+    """A copy of the package's folder, beside the folder that its links lead to."""
+    (directory / "checkout").mkdir()
+    for name in ("components", "agents", "VERSION"):
+        source, target = CHECKOUT / name, directory / "checkout" / name
+        if source.is_dir():
+            shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        else:
+            shutil.copyfile(source, target)
+    return directory / "checkout/components"
+
+
+def yaml_project(directory: Path, source: Path, sandbox: Sandbox, tools: Tools, progress: Progress) -> Project:
+    """A copy of a YAML program, in an environment with YAML's language host."""
+    program = directory / "program"
+    shutil.copytree(source, program)
+    host = toolchain.ensure(FOR_YAML, progress=progress)
+    project = Project.make(directory / "project", sandbox, tools, program)
+    path = f"{host.bin_dir}:{project.environment['PATH']}"
+    return replace(project, environment={**project.environment, "PATH": path})
 
 
 class TypeScript:
@@ -75,19 +107,25 @@ class TypeScript:
         self._run(str(self.tools["node"]), str(modules / "typescript/bin/tsc"), "-p", str(sdk))
         shutil.copyfile(sdk / "package.json", sdk / "bin/package.json")
 
-    def check_types(self) -> subprocess.CompletedProcess[str]:
-        """What TypeScript's compiler says of the program."""
+    def beside(self, source: Path) -> Project:
+        """A second program with the same SDK, in a folder of the first: Node.js finds packages in folders above."""
+        program = self.program / source.name
+        if not program.exists():
+            shutil.copytree(source, program)
+            for name in ("package.json", "tsconfig.json"):
+                shutil.copyfile(self.program / name, program / name)
+            describe(program, "nodejs", self.package)
+        return replace(self.project, program=program)
+
+    def check_types(self, folder: str = ".") -> subprocess.CompletedProcess[str]:
+        """The compiler's messages about the program, or the one in its folder."""
         compiler = self.program / "node_modules/typescript/bin/tsc"
-        command = [str(self.tools["node"]), str(compiler), "--noEmit", "-p", str(self.program)]
+        command = [str(self.tools["node"]), str(compiler), "--noEmit", "-p", str(self.program / folder)]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def stack(self, name: str, config: Mapping[str, Any]) -> Stack:
         """A stack with this configuration of the program's own."""
-        stack = self.project.stack(name, {})
-        written = yaml.safe_load(stack.file.read_text())
-        written["config"] = {f"package:{key}": value for key, value in config.items()}
-        stack.file.write_text(yaml.safe_dump(written))
-        return stack
+        return configured(self.project, name, config)
 
     def _run(self, *command: str, given: str | None = None) -> None:
         done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Stack
-from tests.engine.library.package import TypeScript, describe
+from tests.engine.library.package import TypeScript, configured, describe
 
 EXAMPLE = CHECKOUT / "examples/typescript"
 PROGRAMS = Path(__file__).parent / "languages"
@@ -82,6 +83,54 @@ def test_typescript_and_python_make_the_same(
     stack.destroy()
 
 
+def documents(tools: Tools) -> dict[str, Any]:
+    """The examples' documents, for clusters without nodes, and an end that leaves nothing."""
+
+    def example(path: str) -> dict[str, Any]:
+        found: dict[str, Any] = yaml.safe_load((CHECKOUT / "examples" / path).read_text())
+        return found
+
+    fleet = example("many_clusters/deployment.yaml")
+    template = fleet["template"]
+    template["revisions"][0] |= {"charts": {"path": str(tools.charts)}, "istiod": {"waitUntilReady": False}}
+    template["trust"] = {"root": {"protect": False}}
+    # The intents' own namespace is there already.
+    template["dataPlane"] = {"crds": {"install": False}, "namespaces": ["shop"]}
+    return {
+        "fleet": {"name": fleet["name"], "template": template},
+        "federation": example("federation/federation.yaml"),
+        "intents": example("intents/intents.yaml"),
+        "inventory": example("intents/inventory.yaml"),
+        "bridge": {**example("dns_bridge/dns.yaml"), "waitUntilReady": False},
+        "tsigSecret": "dHNpZy1vZi10aGUtdGVzdA==",
+    }
+
+
+@pytest.mark.nightly("others")
+@pytest.mark.usefixtures("clean")
+def test_the_components_for_several_meshes_and_for_names(
+    program: TypeScript, engine_sandbox: Sandbox, tools: Tools, provider: Api, user: Api
+) -> None:
+    """MeshDeployment, MeshFederation, TrafficIntents, DnsEdge and ExternalDNSBridge, by the examples' documents."""
+    others = program.beside(PROGRAMS / "others")
+    config = {"kubeconfig": engine_sandbox.kubeconfig.read_text(), **documents(tools)}
+    stack = configured(others, "others", config)
+    with user.with_istio(tools, "mesh-east", "mesh-shop", "bookinfo"):
+        done = stack.up()
+        assert done.summary().keys() == {"created"}, done.text
+        outputs = stack.outputs()
+        assert outputs["meshes"] == {"berlin": "fleet-berlin"}
+        assert outputs["zones"] == {"data-plane": ["data-plane.shop.example.com"]}
+        assert outputs["imports"][0]["service"] == "ratings"
+        provider.get("deployment", "istiod", "-n", "mesh-fleet-berlin")
+        provider.get("deployment", "dns-reader-data-plane", "-n", "hosted-mesh-dns")
+        assert user.get("serviceentries", "-n", "mesh-east")["items"]
+        user.get("authorizationpolicy", "bookinfo-page-reviews", "-n", "bookinfo")
+        assert config["tsigSecret"] not in str(stack.resources())
+        assert stack.up().summary().keys() == {"unchanged"}
+        stack.destroy()
+
+
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a field": ({"revision": {"host": "192.0.2.1"}}, "revisions[0].host: is an IP address"),
     # Known only when the component has been made.
@@ -109,12 +158,17 @@ def test_the_compiler_knows_the_fields(program: TypeScript) -> None:
     wrong = program.program / "wrong.ts"
     wrong.write_text(
         'import * as hostedMesh from "@pulumi/hosted-mesh";\n'
-        'new hostedMesh.HostedMesh("shop", { name: "shop", revisions: [{ hots: "x" }], memberships: [{}] });\n'
+        'new hostedMesh.HostedMesh("shop", { name: "shop", controlPlane: {}, memberships: [{}], '
+        'revisions: [{ host: "istiod.shop.example.com", exposure: {}, hots: "x" }] });\n'
     )
+    program.beside(PROGRAMS / "others")
     try:
         said = program.check_types().stdout
     finally:
         wrong.unlink()
-    (mistake,) = [line for line in said.splitlines() if line.strip()]
+    assert program.check_types("others").stdout == ""
+    mistakes = [line for line in said.splitlines() if line.strip()]
+    assert len(mistakes) == 1, said
+    (mistake,) = mistakes
     assert "/wrong.ts(2," in f"/{mistake}"
     assert "'hots' does not exist in type 'RevisionArgsArgs'" in mistake

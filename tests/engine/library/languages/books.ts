@@ -41,7 +41,7 @@ export const endpoint = {
     host,
     clusterId: "books",
     network: "books",
-    crossNetwork: "none",
+    crossNetwork: "none" as const,
     trustDomain: "books.mesh.local",
     istioVersion: "1.31.1",
     rootCertificate: root.certificate,

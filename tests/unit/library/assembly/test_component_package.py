@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
+from enum import Enum
 from importlib.metadata import distribution, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +18,12 @@ import pulumi_hosted_mesh as hosted_mesh
 import pytest
 import yaml
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
-from pulumi_hosted_mesh import inputs
+from pulumi_hosted_mesh._generated import inputs
+from pulumi_hosted_mesh.assembly import package_schema
+from pulumi_hosted_mesh.spec.data_plane import Webhooks
+from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.spec.trust import Trust
+from pydantic.alias_generators import to_camel
 
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import run
@@ -40,23 +47,94 @@ def schema() -> dict[str, Any]:
 
 
 COMPONENTS_OF_THE_PACKAGE = (
+    "ApplicationDeployment",
     "DataPlaneAccess",
     "DataPlaneCrds",
     "DnsEdge",
     "ExternalControlPlane",
     "ExternalDNSBridge",
     "HostedMesh",
+    "HostedOperators",
     "MeshDeployment",
     "MeshFederation",
+    "MeshObservability",
     "MeshRoot",
     "MeshTrust",
     "RemoteDataPlane",
+    "SharedGateway",
+    "TrafficIntents",
 )
 
 
 @pytest.fixture(scope="module")
 def served() -> dict[str, Any]:
     return schema()
+
+
+def test_the_committed_schema_is_served(served: dict[str, Any]) -> None:
+    committed = json.loads(package_schema.FILE.read_text())
+    assert {**committed, "version": served["version"]} == served, "run `hosted-mesh schema --write`"
+    assert package_schema.FILE.read_text() == package_schema.text_of(json.dumps(served))
+
+
+def test_a_closed_set_of_words_is_an_enumeration(served: dict[str, Any]) -> None:
+    types = served["types"]
+    words = {
+        (model, name, annotation.__name__): [str(one.value) for one in annotation]
+        for model in (Trust, Webhooks, Mesh)
+        for name, field in model.model_fields.items()
+        if isinstance(annotation := field.annotation, type) and issubclass(annotation, Enum)
+    }
+    assert {enum for _, _, enum in words} == {
+        "AuthorityManagement",
+        "CrossNetwork",
+        "KeyAlgorithm",
+        "FailurePolicy",
+        "WebhookManagement",
+    }
+    for (model, name, enum), values in words.items():
+        found = types[f"hosted-mesh:index:{model.__name__}Args"]["properties"][to_camel(name)]
+        assert found["$ref"] == f"#/types/hosted-mesh:index:{enum}"
+        assert "type" not in found
+        assert [one["value"] for one in types[f"hosted-mesh:index:{enum}"]["enum"]] == values
+    record_types = types["hosted-mesh:index:DnsProviderArgs"]["properties"]["recordTypes"]
+    assert record_types["items"]["$ref"] == "#/types/hosted-mesh:index:RecordType"
+    kinds = types["hosted-mesh:index:ExposureKind"]["enum"]
+    assert {one["value"] for one in kinds} == {"load-balancer", "external", "gateway"}
+    flattened = served["resources"]["hosted-mesh:index:HostedMesh"]["inputProperties"]["crossNetwork"]
+    assert flattened["$ref"] == "#/types/hosted-mesh:index:CrossNetwork"
+
+
+def test_references_of_the_schema_are_there(served: dict[str, Any]) -> None:
+    referred = set(re.findall(r'"#/types/([^"]+)"', json.dumps(served)))
+    assert len(referred) > 50
+    assert referred <= served["types"].keys()
+
+
+def test_secrets_are_marked(served: dict[str, Any]) -> None:
+    marked = {
+        (part, token.rpartition(":")[2], name)
+        for token, resource in served["resources"].items()
+        for part in ("inputProperties", "properties")
+        for name, found in resource.get(part, {}).items()
+        if found.get("secret")
+    }
+    assert marked == {
+        ("inputProperties", "ExternalControlPlane", "cacerts"),
+        ("inputProperties", "HostedMesh", "cacerts"),
+        ("inputProperties", "MeshObservability", "cacerts"),
+        ("properties", "DataPlaneAccess", "kubeconfig"),
+        ("properties", "DnsEdge", "publisherKubeconfig"),
+        ("properties", "DnsEdge", "readerKubeconfig"),
+        ("properties", "MeshTrust", "privateKey"),
+    }
+
+
+def test_required_arguments_are_required(served: dict[str, Any]) -> None:
+    required = {token.rpartition(":")[2]: one.get("requiredInputs", []) for token, one in served["resources"].items()}
+    assert required["HostedMesh"] == ["memberships", "name", "revisions"], "one cluster has no control plane elsewhere"
+    assert required["MeshDeployment"] == ["clusters", "controlPlane", "name", "template"]
+    assert required["ExternalControlPlane"] == ["cluster", "kubeconfigs", "mesh", "rootCertificate"]
 
 
 def test_the_package_serves_every_component(served: dict[str, Any]) -> None:
@@ -68,7 +146,13 @@ def test_the_package_serves_every_component(served: dict[str, Any]) -> None:
 def test_pulumi_can_run_the_folder_as_a_plug_in() -> None:
     """`pulumi package add` refuses a folder without this file (DetectPluginPathAt in Pulumi's paths.go). Newer language
     hosts then install the package that is there, and run its `__main__.py`."""
-    assert yaml.safe_load((COMPONENTS / "PulumiPlugin.yaml").read_text()) == {"runtime": "python"}
+    runtime = {
+        "name": "python",
+        "options": {"virtualenv": "venv"},
+    }  # else pip would change the user's Python
+    assert yaml.safe_load((COMPONENTS / "PulumiPlugin.yaml").read_text()) == {"runtime": runtime}
+    # What every host installs: the folder's distribution, with its dependencies.
+    assert (COMPONENTS / "requirements.txt").read_text().splitlines()[1:] == ["."]
     assert {"build-system", "project"} <= tomllib.loads((COMPONENTS / "pyproject.toml").read_text()).keys()
 
 
@@ -86,14 +170,22 @@ def test_a_mesh_has_typed_fields(served: dict[str, Any]) -> None:
     revisions = component["inputProperties"]["revisions"]
     assert revisions["items"]["$ref"] == "#/types/hosted-mesh:index:RevisionArgs"
     assert set(component["properties"]) == {
-        *("namespace", "rootCertificate", "endpoints", "addresses", "gatewayAddresses", "injectionLabels"),
+        *(
+            "namespace",
+            "rootCertificate",
+            "endpoints",
+            "addresses",
+            "apiServerClients",
+            "gatewayAddresses",
+            "injectionLabels",
+        ),
         "webhookManifests",
     }
     types = served["types"]
     membership = types["hosted-mesh:index:MembershipArgs"]["properties"]
     assert membership["cluster"]["$ref"] == "#/types/hosted-mesh:index:DataPlaneCluster"
     # May be outputs, for a program may make the cluster itself.
-    assert types["hosted-mesh:index:DataPlaneCluster"]["properties"]["kubeconfig"] == {"type": "string"}
+    assert types["hosted-mesh:index:DataPlaneCluster"]["properties"]["kubeconfig"] == {"type": "string", "secret": True}
     assert "plain" not in types["hosted-mesh:index:AccessArgs"]["properties"]["apiServer"]
 
 
@@ -118,7 +210,8 @@ def test_every_type_of_arguments_is_a_public_name() -> None:
     assert len(typed) > 40
     assert typed <= set(hosted_mesh.__all__)
     for name in hosted_mesh.__all__:
-        assert getattr(hosted_mesh, name).__name__ == name
+        found = getattr(hosted_mesh, name)
+        assert (name if isinstance(found, str) else found.__name__) == name
 
 
 def test_an_endpoint_file_is_read_and_checked(tmp_path: Path) -> None:
