@@ -1,4 +1,4 @@
-"""Where a mesh's intermediate authority comes from, by `trust.management`: the one place that knows the three ways."""
+"""Selects the source of a mesh's intermediate authority by `trust.management`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pulumi_hosted_mesh.spec.trust import AuthorityManagement, Trust
 
 @dataclass(frozen=True)
 class Authority:
-    """What istiod signs with, and what it is verified by.
+    """istiod's signing files and the root certificate that verifies its certificates.
 
-    files: an Output of those of the Secret `cacerts`, a secret; None where somebody else makes that Secret.
+    files: an Output of the files of the Secret `cacerts`, a secret; None if another program makes that Secret.
     root_certificate: PEM, public.
     """
 
@@ -27,7 +27,7 @@ class Authority:
     root_certificate: pulumi.Input[str]
 
 
-def authority(
+def mesh_authority(
     trust: Trust,
     own: Callable[[], Authority],
     *,
@@ -37,20 +37,20 @@ def authority(
 ) -> Authority:
     """The mesh's authority.
 
-    own: makes it, or finds what others made, where this program manages it. brought: the files of `cacerts`, where an
-    authority is brought. root_certificate: PEM, where others manage all of it. source: what the errors are about.
-    Raises: InvalidInputError if what `trust.management` needs is not given, or an authority is brought that it does not
-    take; never with a value in it.
+    own: makes or reads it for `management: own`. brought: the files of `cacerts` for `management: brought`.
+    root_certificate: PEM, for `management: unmanaged` and `cert-manager`. source: the document in errors.
+    Raises: InvalidInputError for a missing input of `trust.management`, and for one that it excludes; never with a
+    value.
     """
     if brought is not None and trust.management is not AuthorityManagement.BROUGHT:
-        rule = f"is given, but trust.management is {trust.management.value}"
+        rule = f"is set, but trust.management is {trust.management.value}"
         raise InvalidInputError([Problem("cacerts", rule, "Set trust.management: brought, or leave it out")], source)
     if trust.management is AuthorityManagement.BROUGHT:
         given = _required(brought, "cacerts", trust, source)
         files: pulumi.Output[Any] = when_known(pulumi.Output.secret(given), lambda found: whole_cacerts(found, source))
-        # The certificate is public, though it travels with a key.
+        # The certificate is public, although the output holds a key too.
         return Authority(files, pulumi.Output.unsecret(files.apply(lambda found: found[ROOT_FILE])))
-    if trust.management is AuthorityManagement.UNMANAGED:
+    if trust.management.has_outside_key:
         given = _required(root_certificate, "rootCertificate", trust, source)
         return Authority(None, checked(given, pem_certificate, "rootCertificate", source))
     return own()
@@ -58,6 +58,6 @@ def authority(
 
 def _required(value: Any, field: str, trust: Trust, source: str) -> Any:
     if value is None:
-        rule = f"is required where trust.management is {trust.management.value}"
-        raise InvalidInputError([Problem(field, rule, "Give it, or leave trust.management out")], source)
+        rule = f"is required with trust.management: {trust.management.value}"
+        raise InvalidInputError([Problem(field, rule, "Add it, or leave trust.management out")], source)
     return value

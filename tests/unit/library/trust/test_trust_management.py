@@ -9,9 +9,9 @@ import pulumi_hosted_mesh as hosted_mesh
 import pytest
 from pulumi_hosted_mesh.boundary.cacerts import FILES
 from pulumi_hosted_mesh.problems import InvalidInputError
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.trust import Trust
-from pulumi_hosted_mesh.trust.management import Authority, authority
+from pulumi_hosted_mesh.trust.management import Authority, mesh_authority
 
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import run
@@ -21,31 +21,36 @@ OWN = Authority("own files", "own root")
 
 
 def found(management: str, **given: Any) -> Authority:
+    issuer = {"issuer": {"name": "company"}} if management == "cert-manager" else {}
     options = {"brought": None, "root_certificate": None, "source": "the test"} | given
-    return authority(read(Trust, {"management": management}), lambda: OWN, **options)
+    return mesh_authority(read_document(Trust, {"management": management, **issuer}), lambda: OWN, **options)
 
 
-@pytest.mark.parametrize(("management", "field"), [("brought", "cacerts"), ("unmanaged", "rootCertificate")])
+@pytest.mark.parametrize(
+    ("management", "field"),
+    [("brought", "cacerts"), ("unmanaged", "rootCertificate"), ("cert-manager", "rootCertificate")],
+)
 def test_what_is_missing_is_named(management: str, field: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
         found(management)
     assert str(refused.value).startswith(
-        f"the test cannot be used, {field}: is required where trust.management is {management}."
+        f"the test cannot be used, {field}: is required with trust.management: {management}."
     )
 
 
 def test_each_way_takes_its_own() -> None:
     # Of the stack control-plane, what the root's owner hands over.
     assert found("own", root_certificate=CERTIFICATE) is OWN
-    assert found("unmanaged", root_certificate=CERTIFICATE) == Authority(None, CERTIFICATE)
+    for management in ("unmanaged", "cert-manager"):
+        assert found(management, root_certificate=CERTIFICATE) == Authority(None, CERTIFICATE)
 
 
-@pytest.mark.parametrize("management", ["own", "unmanaged"])
+@pytest.mark.parametrize("management", ["own", "unmanaged", "cert-manager"])
 def test_an_authority_that_would_not_be_used_is_refused(management: str) -> None:
     """Silently the mesh would be another authority's."""
     with pytest.raises(InvalidInputError) as refused:
         found(management, brought=BROUGHT, root_certificate=CERTIFICATE)
-    assert f"cacerts: is given, but trust.management is {management}." in str(refused.value)
+    assert f"cacerts: is set, but trust.management is {management}." in str(refused.value)
     assert "s3cr3t" not in str(refused.value)
 
 
