@@ -1,4 +1,4 @@
-"""`python3 -m bench`: what to measure. The only room that imports from all others, and that no other imports."""
+"""`python3 -m bench`: the choice of the measurement. It imports from all other packages, and no other imports it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ app = typer.Typer(
 
 
 class Bench(StrEnum):
-    """What `bench` measures."""
+    """The measurements of `bench`."""
 
     ALL = "all"
     MESH = "mesh"
@@ -29,60 +29,98 @@ class Bench(StrEnum):
     CLUSTERS = "clusters"
     FEDERATION = "federation"
     DNS = "dns"
+    INTENTS = "intents"
+    DIFF = "diff"
+    TENANTS = "tenants"
+    OBSERVABILITY = "observability"
+    CONTROLLER = "controller"
 
 
 @app.command()
 def bench(
-    what: Annotated[Bench, typer.Argument(help="What to measure.")] = Bench.ALL,
+    what: Annotated[Bench, typer.Argument(help="The measurement.")] = Bench.ALL,
     write: Annotated[
-        bool, typer.Option("--write", help="Write what was measured of the policies to docs/policies/bench.md.")
+        bool, typer.Option("--write", help="Write the results of `policies` to docs/policies/bench.md.")
     ] = False,
     growth: Annotated[
-        bool, typer.Option("--growth", help="Of `policies`: only what they add to synthetic stacks as these grow.")
+        bool, typer.Option("--growth", help="Of `policies`: only their cost on synthetic stacks of growing size.")
     ] = False,
     changes: Annotated[int, typer.Option(min=0, help="Of `dns`: changes at each number of edges. 0: none.")] = 200,
     edges: Annotated[
         list[int] | None,
-        typer.Option(
-            min=1, max=23, help="Of `dns`: a number of edges; may be repeated. Default: 1, 2.", show_default=False
-        ),
+        typer.Option(min=1, max=23, help="Of `dns`: a number of edges; repeatable. Default: 1, 2.", show_default=False),
     ] = None,
     records: Annotated[int, typer.Option(min=0, help="Of `dns`: records at once. 0: none.")] = 10_000,
     rest: Annotated[float, typer.Option(min=0, help="Of `dns`: seconds at rest. 0: none.")] = 600.0,
     state: State = None,
 ) -> None:
-    """Measure, each on a sandbox of its own that is removed again.
+    """Measure, each on a sandbox of its own that is removed at the end.
 
     `mesh`: `pulumi up` of one mesh against the floor (helm template and kubectl apply of the same objects), a preview
     without changes of each of a mesh's stacks, and the steps of a warm `make up`. Six to twelve minutes.
 
     `clusters`: seconds and memory of two clusters and of four, and so of each one more. Some two minutes.
 
-    `federation`: what one mesh's part of a federation costs as others join: time, objects and bytes; what
-    `pulumi up` of it takes; and what its istiod then sends to a proxy. Some fifteen minutes.
+    `federation`: the cost of one mesh's part of a federation as others join: time, objects and bytes; the time of its
+    `pulumi up`; and the configuration that its istiod then sends to a proxy. Some fifteen minutes.
 
     `dns`: from a Gateway's change to the DNS server's answer, by the DNS bridge and by an external-dns inside the same
     edge; many records at once; requests to the edge's API server at rest. Some two hours; ten minutes with
     `--changes 10 --edges 1 --records 200 --rest 60`.
 
-    `policies`: what the policy pack catches, beside detect-secrets, checkov and gitleaks on the same programs, and what
-    it adds to a preview: of the all-in-one stack, and of stacks of up to 20,000 resources. Some forty minutes; with
-    `--growth` some thirty.
+    `intents`: time, memory and objects of 1,000 to 100,000 compiled intents, and the answers beside
+    network-config-analyzer. Some four minutes; starts no cluster.
+
+    `diff`: `hosted-mesh diff` of one stack with a change, and of 50 stacks with 3 changed, without and with the memo of
+    earlier runs. Some five minutes; starts no cluster.
+
+    `tenants`: `pulumi up` and a preview without changes of the first, the tenth and the fiftieth mesh of a control
+    plane's cluster, and the gateway's configuration. Some ten minutes.
+
+    `observability`: CPU of a proxy with and without pushed metrics, its bytes beside a scrape, the time until a number
+    is visible, and the collector's CPU and memory for 100 and 1,000 proxies. Some four minutes; starts no cluster.
+
+    `controller`: seconds from an edit of a custom resource to its operation. Some five minutes.
+
+    `policies`: the leaks that the policy pack catches, beside detect-secrets, checkov and gitleaks on the same
+    programs, and its cost in previews of the all-in-one stack, and of stacks of up to 20,000 resources. Some forty
+    minutes; with `--growth` some thirty.
     """
     if write and growth:
         raise typer.BadParameter("the page needs all of it: leave --growth out.", param_hint="--write")
-    from bench import clusters, federation, federation_up, proxies, report
+    from bench import (
+        clusters,
+        controller,
+        diff,
+        federation,
+        federation_up,
+        intents,
+        observability,
+        proxies,
+        report,
+        tenants,
+    )
     from bench.names import run as names
     from bench.policies import run as policies
 
     if what in (Bench.ALL, Bench.MESH):
         report.run(state_dir(state), Progress(), Console())
+    if what in (Bench.ALL, Bench.INTENTS):
+        intents.run(Progress(), Console())
+    if what in (Bench.ALL, Bench.DIFF):
+        diff.run(Progress(), Console())
     if what in (Bench.ALL, Bench.CLUSTERS):
         clusters.run(state_dir(state), Progress(), Console())
     if what in (Bench.ALL, Bench.FEDERATION):
         federation.run(Console())
         federation_up.run(state_dir(state), Progress(), Console())
         proxies.run(state_dir(state), Progress(), Console())
+    if what in (Bench.ALL, Bench.TENANTS):
+        tenants.run(state_dir(state), Progress(), Console())
+    if what in (Bench.ALL, Bench.OBSERVABILITY):
+        observability.run(Progress(), Console())
+    if what in (Bench.ALL, Bench.CONTROLLER):
+        controller.run(state_dir(state), Progress(), Console())
     if what in (Bench.ALL, Bench.DNS):
         names.run(state_dir(state), Progress(), Console(), names.Size(changes, edges or (1, 2), records, rest))
     if what in (Bench.ALL, Bench.POLICIES):

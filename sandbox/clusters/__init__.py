@@ -1,13 +1,14 @@
-"""Real Kubernetes clusters on one machine, as many as a topology says, each with a network of its own.
+"""Real Kubernetes clusters on one machine, as many as a topology lists, each with a network of its own.
 
-`up` starts them or adopts running ones, `load` finds running ones, `status` says what runs, `down` removes it all.
-`stop` ends them and keeps their data, of which `copy` makes another sandbox; `up` starts either again.
+`up` starts or adopts them, `load` finds running ones, `status` reports on them, `down` removes them.
+`stop` ends them and keeps their data; `copy` makes another sandbox of that data; `up` starts either again.
 Everything runs under one supervisor, PID 1 of a PID namespace; networks and mounts live and die with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,36 +51,39 @@ def up(
     *,
     topology: Topology | None = None,
     nodes: bool = True,
+    programs: Collection[str] = (),
 ) -> Sandbox:
-    """Starts the sandbox of this state directory, or adopts the one that runs; returns when everything is ready.
+    """Starts the sandbox of this state directory, or adopts the running one; returns when everything is ready.
 
-    state: made if missing, mode 0700. tools: executables by name. topology: which clusters; default: those that the
-    state directory has, else `Topology.of(2)`; one with more clusters after the present ones adds them by a restart.
-    nodes: False leaves out networks, DNS, scheduler and node agents (for tests that only talk to API servers); a
-    running sandbox without them is restarted when they are wanted.
+    state: made if missing, mode 0700. tools: executables by name. topology: the clusters; default: those of the state
+    directory, else `Topology.of(2)`; a topology with more clusters after the present ones adds them by a restart.
+    nodes: False leaves out networks, DNS, scheduler and node agents, for tests that use API servers only; a call with
+    True restarts a running sandbox that lacks them. programs: tools that Pods need; a running sandbox whose nodes have
+    been started without one of them is restarted with it.
 
-    A sandbox that an interrupted `up` left half-way is waited for. After a crash or a reboot it starts again on the
-    data it had. Raises SandboxError when the machine does not allow it or a process does not get ready.
+    Waits for a sandbox that an interrupted `up` left half-started. After a crash or a reboot the sandbox starts with
+    its former data. Raises SandboxError when the machine forbids it or a process does not get ready.
     """
     layout = Layout(state.absolute())
     with progress.step("start the clusters") as step, _held(layout, step.note):
         found = running(layout)
         before = read(layout.settings, Settings)
         wanted = _together(before.topology if before else None, topology)
-        if found and before and before.topology == wanted and (found.nodes or not nodes):
+        same = found and before and before.topology == wanted and (found.nodes or not nodes)
+        if found and same and (not found.nodes or _nodes_have(layout, wanted, programs)):
             step.skip("already running")
         else:
             if found:
-                step.note("stopping the sandbox, to start it again with more")
+                step.note("stopping the sandbox to start it again with more clusters or programs")
                 nodes = nodes or found.nodes
                 end(found)
-            # Not above: every program of this package is loaded through this file, and most need no X.509.
+            # Not at module level: every program of this package imports this file, and most need no X.509.
             from sandbox.clusters.starting import start  # noqa: PLC0415
 
             start(layout, wanted, tools, nodes=nodes)
         sandbox = Sandbox.load(layout.root)
         if sandbox is None:
-            raise SandboxError("The sandbox ended while it was started.", fix=f"read {layout.log('supervisor')}.")
+            raise SandboxError("The sandbox ended during its start.", fix=f"read {layout.log('supervisor')}.")
         wait_ready(sandbox, step.note)
     return sandbox
 
@@ -90,12 +94,12 @@ def load(state: Path) -> Sandbox | None:
 
 
 def status(state: Path) -> Status:
-    """What runs, as observed at this moment."""
+    """The state of the sandbox at this moment, as observed."""
     return observe(Layout(state.absolute()))
 
 
 def stop(state: Path) -> None:
-    """Ends everything in order and keeps all data: `up` goes on from there. Nothing happens when nothing runs."""
+    """Stops everything in order and keeps all data; `up` continues from it. Does nothing when no sandbox runs."""
     layout = Layout(state.absolute())
     if layout.own.exists():
         with _held(layout):
@@ -104,10 +108,10 @@ def stop(state: Path) -> None:
 
 
 def copy(state: Path, target: Path) -> None:
-    """Makes another sandbox of a stopped one, with all that lies in its state directory; `up` starts either.
+    """Copies the whole state directory of a stopped sandbox to `target`; `up` starts either.
 
-    It gets ports of its own on the host if the first one runs when it is started. Raises SandboxError if the sandbox
-    runs, or if there is something at `target`.
+    If both run, the copy gets ports of its own on the host. Raises SandboxError if the sandbox runs, or if `target`
+    exists.
     """
     layout = Layout(state.absolute())
     with _held(layout):
@@ -117,9 +121,9 @@ def copy(state: Path, target: Path) -> None:
 
 
 def down(state: Path) -> None:
-    """Stops everything in order and removes this room's files; with nothing left in it, the state directory too.
+    """Stops everything in order and removes the clusters' files; also the state directory if nothing else is in it.
 
-    Does the same after a crash, and nothing when there is nothing.
+    Does the same after a crash. Does nothing for a state directory without clusters.
     """
     layout = Layout(state.absolute())
     if not layout.own.exists():
@@ -131,7 +135,7 @@ def down(state: Path) -> None:
 
 
 def _together(present: Topology | None, wanted: Topology | None) -> Topology:
-    """The larger of the two: what is wanted may be there already, or begin with what is there."""
+    """The larger of the wanted and the present topology, if one begins with the other."""
     if present is None or wanted is None:
         return wanted or present or Topology.of()
     if present.begins_with(wanted):
@@ -140,11 +144,24 @@ def _together(present: Topology | None, wanted: Topology | None) -> Topology:
         return wanted
     raise SandboxError(
         "This sandbox has other clusters.",
-        why=f"there are {present}; wanted are {wanted}. Clusters can be added after those that are there, not changed.",
+        why=f"it has {present}; requested: {wanted}. You can add clusters after the present ones, not change them.",
         fix="`make down` first, or choose another state directory.",
     )
 
 
+def _nodes_have(layout: Layout, topology: Topology, programs: Collection[str]) -> bool:
+    """Whether the folder of programs that the nodes were started with has these."""
+    if not programs:
+        return True
+    # As above: most programs that import this file need no X.509.
+    from sandbox.clusters.network.addresses import addresses_of  # noqa: PLC0415
+    from sandbox.clusters.processes.node_config import config_path  # noqa: PLC0415
+
+    configs = [config_path(layout, one, node) for one in addresses_of(topology).values() for node in one.nodes]
+    folders = {Path(json.loads(path.read_text())["bin_dir"]) for path in configs}
+    return all((folder / name).exists() for folder in folders for name in programs)
+
+
 def _held(layout: Layout, waiting: Callable[[str], None] = lambda _: None) -> AbstractContextManager[int]:
-    """Holds the state directory for one `up` or `down`; another that holds it is waited for."""
+    """Holds the state directory for one `up` or `down`; waits for another process that holds it."""
     return locked(layout.lock, waiting, make_folder=layout.make)

