@@ -1,7 +1,7 @@
-"""Whose a resource is, by its type: what the guard judges by.
+"""The owner of a resource by its type, for the guard.
 
-The policies judge by a copy of the two sets of components, in `hosted_mesh_policies/vocabulary.py`: the pack runs where
-the library is not installed. A test compares the two.
+The policies use a copy of the two sets of components, in `hosted_mesh_plan/vocabulary.py`, because the pack runs
+without the library. A test compares the two.
 """
 
 from __future__ import annotations
@@ -16,47 +16,53 @@ CONTROL_PLANE_TYPES: Final = frozenset(
         vocabulary.TYPE_MESH_TRUST,
         vocabulary.TYPE_EXTERNAL_CONTROL_PLANE,
         vocabulary.TYPE_ISTIOD,
-        # Its objects go to the data plane and are public; a secret among them would be the control plane's.
+        # Its objects go to the data plane and are public. A secret in them would be the control plane's.
         vocabulary.TYPE_MESH_FEDERATION,
         vocabulary.TYPE_EXTERNAL_DNS_BRIDGE,
+        vocabulary.TYPE_MESH_OBSERVABILITY,
+        vocabulary.TYPE_SHARED_GATEWAY,
+        vocabulary.TYPE_OPERATORS_CONTROL_PLANE,
     }
 )
-"""Components of the control plane's: a secret of a resource below one of them is the control plane's."""
+"""Components of the control plane: secrets of their children are the control plane's."""
 DATA_PLANE_TYPES: Final = frozenset(
     {
+        vocabulary.TYPE_APPLICATION_DEPLOYMENT,
         vocabulary.TYPE_DATA_PLANE_ACCESS,
         vocabulary.TYPE_DATA_PLANE_CRDS,
         vocabulary.TYPE_DNS_EDGE,
+        vocabulary.TYPE_OPERATORS_DATA_PLANE,
         vocabulary.TYPE_REMOTE_DATA_PLANE,
+        vocabulary.TYPE_TRAFFIC_INTENTS,
     }
 )
-"""Components of the data plane's: what is below one of them goes to the data plane's cluster."""
+"""Components of the data plane: their children go to the data plane's cluster."""
 CERTIFICATE_TYPES: Final = frozenset(
     {"tls:index/selfSignedCert:SelfSignedCert", "tls:index/locallySignedCert:LocallySignedCert"}
 )
-"""Resources whose product is public by nature."""
+"""Resources with a public result."""
 STACK_REFERENCE_TYPE: Final = "pulumi:pulumi:StackReference"
-"""Another stack's outputs: a secret among them counts as the control plane's."""
+"""Another stack's outputs: a secret in them counts as the control plane's."""
 SECRET_TYPE: Final = "kubernetes:core/v1:Secret"  # noqa: S105 (a type)
-"""The one Kubernetes type whose contents Pulumi marks secret as a whole, certificates among them."""
+"""The only Kubernetes type with contents that Pulumi marks secret as a whole, including certificates."""
 
 
 def types_of(urn: str) -> list[str]:
-    """The types that a URN repeats: the parents' first, the resource's own last; empty if it is no URN."""
+    """The types in a URN, from the outermost parent's to the resource's own; empty if it is no URN."""
     parts = urn.split("::")
     return parts[2].split("$") if len(parts) > 3 else []
 
 
 def is_control_planes(urn: str) -> bool:
-    """True for a resource whose secrets are the control plane's by its type, or by that of a component above it."""
+    """True if a resource's secrets are the control plane's, by its type or the type of a parent."""
     return types_of(urn)[-1:] == [STACK_REFERENCE_TYPE] or is_made_by_control_plane(urn)
 
 
 def is_made_by_control_plane(urn: str) -> bool:
-    """True for a component of the control plane's, and for all that is below one."""
+    """True for a component of the control plane and its children."""
     return not CONTROL_PLANE_TYPES.isdisjoint(types_of(urn))
 
 
 def is_certificate(urn: str) -> bool:
-    """True for a certificate, public by nature."""
+    """True for a certificate, which is public."""
     return not CERTIFICATE_TYPES.isdisjoint(types_of(urn)[-1:])

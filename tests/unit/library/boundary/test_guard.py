@@ -14,7 +14,7 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.vocabulary import TYPE_MESH_TRUST
 from pulumi_kubernetes import apps, core, meta
 
-from tests.unit.library.clusters.test_kubeconfig import content
+from tests.unit.library.clusters.kubeconfigs import content
 from tests.unit.library.program import UNKNOWN, Registered, run, secret
 
 KEY = "the-root-key"
@@ -301,7 +301,7 @@ def test_a_release_keeps_what_the_engine_is_told_of_dependencies() -> None:
 
 @pytest.mark.parametrize("verb", [guard.declassify, guard.data_plane_secret])
 def test_a_release_wants_a_reason(verb: Callable[[Any, str], Any]) -> None:
-    with pytest.raises(ValueError, match="wants a reason"):
+    with pytest.raises(ValueError, match="requires a reason"):
         verb(None, " ")
 
 

@@ -6,7 +6,7 @@ import pytest
 from pulumi_hosted_mesh import vocabulary
 from pulumi_hosted_mesh.boundary import ownership
 
-BOTH_SIDES = {f"{vocabulary.PACKAGE}:index:{name}" for name in ("HostedMesh", "MeshDeployment")}
+BOTH_SIDES = {f"{vocabulary.PACKAGE}:index:{name}" for name in ("HostedMesh", "MeshDeployment", "HostedOperators")}
 
 
 def test_every_component_has_one_owner() -> None:

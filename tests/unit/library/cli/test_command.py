@@ -23,7 +23,7 @@ from pulumi_hosted_mesh.operations import features_page, fields_page, rotation
 from pulumi_hosted_mesh.operations.renewals import renewals
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
-from pulumi_hosted_mesh.spec.load import read
+from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.vocabulary import FEDERATION_LABEL, MESH_LABEL
 from typer.testing import CliRunner
 
@@ -46,10 +46,19 @@ def endpoint(outputs: Any, *options: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
+def test_the_page_lists_every_command() -> None:
+    """Those of the other distributions too."""
+    table = (ROOT / "docs/operations.md").read_text().partition("| command |")[2].partition("\n\n")[0]
+    rows = " ".join(re.findall(r"^\| (`[^|]*`) \|", table, re.MULTILINE))
+    commands = typer.main.get_command(app).commands
+    assert {name for name in commands if f"`hosted-mesh {name}`" not in rows and f" `{name}`" not in rows} == set()
+    assert {"diff", "doctor", "prove", "scan"} <= set(commands)
+
+
 def test_the_file_that_a_data_plane_is_handed_can_be_read_again() -> None:
     code, text = endpoint({"endpoints": {"default/default": FACTS}})
     assert code == 0
-    assert read(EndpointDocument, yaml.safe_load(text)).root_certificate == CERTIFICATE
+    assert read_document(EndpointDocument, yaml.safe_load(text)).root_certificate == CERTIFICATE
 
 
 def test_of_several_clusters_the_one_is_told_whose_istio_objects_hold() -> None:
@@ -57,7 +66,7 @@ def test_of_several_clusters_the_one_is_told_whose_istio_objects_hold() -> None:
     members = [{"name": name} for name in ("east", "west")]
     for memberships, words in ((members, ["east"]), (members[::-1], ["west"]), (members[:1], [])):
         code, text = run("validate", "-", given=yaml.safe_dump(document({"memberships": memberships})).encode())
-        told = re.findall("Istio's objects are read in membership (.*) alone, the config cluster", text)
+        told = re.findall("istiod reads Istio's objects only in membership (.*), the config cluster", text)
         assert (code, told) == (0, words)
 
 
@@ -65,10 +74,10 @@ def test_which_endpoint_is_meant_has_to_be_clear() -> None:
     outputs = {"endpoints": {"default/default": FACTS, "default/canary": {**FACTS, "revision": "canary"}}}
     code, text = endpoint(outputs)
     assert code == 1
-    assert "several endpoints fit; there are default/canary, default/default" in text
+    assert "match several endpoints; there are default/canary, default/default" in text
     code, text = endpoint(outputs, "--revision", "canary")
     assert (code, yaml.safe_load(text)["revision"]) == (0, "canary")
-    assert "no endpoint fits" in endpoint(outputs, "--membership", "eu")[1]
+    assert "match no endpoint" in endpoint(outputs, "--membership", "eu")[1]
     assert "has no output `endpoints`" in endpoint({})[1]
     of_data_plane = {"endpoints": {"default": FACTS, "canary": {**FACTS, "revision": "canary"}}}
     for options in ((), ("--revision", "canary")):
@@ -137,6 +146,11 @@ READERS: list[tuple[str, ...]] = [
 ]
 
 
+def test_version_is_the_one_of_the_repository() -> None:
+    found = CliRunner().invoke(app, ["--version"])
+    assert (found.exit_code, found.stdout) == (0, f"hosted-mesh {(ROOT / 'VERSION').read_text()}")
+
+
 def test_every_command_takes_a_short_question_for_help() -> None:
     for chosen in ((), ("validate",), ("scan",), ("prove",), ("diff",)):
         assert run(*chosen, "-h") == run(*chosen, "--help")
@@ -150,7 +164,8 @@ def test_one_word_means_one_thing_in_every_command() -> None:
         for name, found in commands.items()
     }
     reporting = {"check-webhooks", "diff", "discover", "doctor", "prove", "scan", "validate"}
-    assert {name for name, options in shown.items() if "--json" in options} == reporting
+    orders = {"cancel", "list", "logs", "order", "show"}  # the controller's client
+    assert {name for name, options in shown.items() if "--json" in options} == reporting | orders
     assert {name for name, options in shown.items() if "--output" in options} == {"diff", "prove", "scan"}
     assert not any("--format" in options for options in shown.values())
 
@@ -181,7 +196,7 @@ def test_every_command_says_what_is_wrong_with_what_it_is_given(command: tuple[s
 def test_a_file_that_is_too_long_to_be_a_document_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     file.write_text("# " + "x" * 2**23)
-    rule = "is longer than 8 MiB, which no document is. Name the document that is meant."
+    rule = "is longer than 8 MiB, too long for a document. Name another file."
     assert run("validate", str(file)) == (1, f"{file} cannot be used, (file): {rule}\n")
 
 
@@ -201,7 +216,7 @@ def test_an_export_is_known_by_its_resources(command: str, nothing: int) -> None
         code, said = run(command, "-", given=json.dumps(none).encode())
         assert (code, said) == (
             1,
-            "- cannot be used, (file): is not what `pulumi stack export` prints. Pipe its output in.\n",
+            "- cannot be used, (file): is not the output of `pulumi stack export`. Pipe its output in.\n",
         )
 
 
@@ -227,21 +242,39 @@ def test_an_object_that_somebody_broke_is_told(inputs: dict[str, Any], options: 
     }
     state = {"version": 3, "deployment": {"resources": [broken]}}
     code, said = run("topology", "-", *options, given=json.dumps(state).encode())
-    rule = "has an object of another form than the program makes. Export the state anew."
+    rule = "has an object of a form that this program does not create. Export the state again."
     assert (code, said) == (1, f"- cannot be used, (file): {rule}\n")
+
+
+def test_a_state_and_a_preview_are_drawn_as_svg() -> None:
+    key = {"urn": "urn:pulumi:s::p::tls:index/privateKey:PrivateKey::k", "type": "tls:index/privateKey:PrivateKey"}
+    state = {"version": 3, "deployment": {"resources": [key]}}
+    steps = {"steps": [{"op": "create", "urn": key["urn"], "newState": key}, {"op": "delete", "urn": "x"}]}
+    drawn = [run("topology", "-", "--svg", given=json.dumps(given).encode()) for given in (state, steps)]
+    assert drawn[0] == drawn[1]
+    assert drawn[0][0] == 0
+    assert drawn[0][1].startswith("<svg ")
+    assert "PrivateKey" in drawn[0][1]
+    rule = "does not draw --federation. Leave one of them out."
+    refused = run("topology", "-", "--svg", "--federation", given=json.dumps(state).encode())
+    assert refused == (1, f"the command line cannot be used, --svg: {rule}\n")
 
 
 def test_a_document_of_another_kind_is_told(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text("mesh: demo\n")
-    assert run("validate", str(file), "--kind", "data-plane") == (0, f"{file}: membership default of mesh demo\n")
+    assert run("validate", str(file), "--kind", "data-plane") == (
+        0,
+        f"{file}: membership default of mesh demo\n"
+        f"{file}: valid, as kind data-plane; it names no kubeconfig. No cluster was contacted. It can be used\n",
+    )
     code, said = run("validate", str(file))
     assert code == 1
-    assert said.startswith(f"{file} fits another kind of document: --kind data-plane\n{file} cannot be used:\n")
+    assert said.startswith(f"{file} is valid as another kind: --kind data-plane\n{file} cannot be used:\n")
     file.write_text("mesh: demo\nmesh2: x\n")
-    assert "fits another kind" not in run("validate", str(file))[1]
+    assert "is valid as another kind" not in run("validate", str(file))[1]
     file.write_text("config: {'hosted-mesh:stack': access}\n")
-    assert run("validate", str(file))[1].startswith(f"{file} fits another kind of document: --kind stack\n")
+    assert run("validate", str(file))[1].startswith(f"{file} is valid as another kind: --kind stack\n")
 
 
 @pytest.mark.parametrize("command", ["leftovers", "token"])
@@ -267,7 +300,7 @@ def test_a_renewal_is_due_inside_its_window(days: int, due: bool) -> None:
     assert "data-plane" not in str(one)
     root = {**state, "type": "tls:index/selfSignedCert:SelfSignedCert"}
     (one,) = renewals([root], now)
-    assert ("then of each data-plane, with its endpoint file written anew" in str(one)) == due
+    assert ("then of each data-plane, with a new endpoint file" in str(one)) == due
 
 
 @pytest.mark.parametrize(
@@ -290,13 +323,13 @@ def test_a_certificate_whose_times_cannot_be_read_is_named(field: str, value: An
         "outputs": {"validityEndTime": "2031-01-01T00:00:00Z", field: value},
     }
     state = {"version": 3, "deployment": {"resources": [certificate]}}
-    said = f"{field} of certificate root: cannot be read as {rule}. Export the state anew.\n"
+    said = f"{field} of certificate root: cannot be read as {rule}. Export the state again.\n"
     assert run("status", "-", given=json.dumps(state).encode()) == (1, f"- cannot be used, {said}")
 
 
-@pytest.mark.parametrize("name", ["diff", "prove", "scan"])
-def test_a_command_of_the_policies_says_where_it_is_without_them(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("name", "package"), [("diff", "analysis"), ("prove", "analysis"), ("scan", "policies")])
+def test_a_command_of_another_package_names_it_without_it(
+    name: str, package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "app", typer.Typer())
     monkeypatch.setattr(command, "entry_points", lambda group: ())
@@ -304,7 +337,8 @@ def test_a_command_of_the_policies_says_where_it_is_without_them(
     with pytest.raises(SystemExit) as ended:
         command.app([name, "examples/two_clusters", "--rounds", "1"])
     assert ended.value.code == 2
-    assert f"{name} comes with the policies" in capsys.readouterr().err
+    message = f"{name} is a command of another package. Install hosted-mesh-{package} too\n"
+    assert capsys.readouterr().err == message
 
 
 class Died(Exception):
@@ -341,6 +375,26 @@ def test_a_token_is_rotated_stack_by_stack() -> None:
         assert "config set hosted-mesh:token.keepPrevious false a" not in rotated({}, 1, dies_at)[:3]
 
 
+def test_with_several_members_the_previous_token_stays_until_kubelets_have_the_new_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """istiod takes it from a file, which its Pods get up to two minutes later."""
+    ran: list[str] = []
+    monkeypatch.setattr(rotation.time, "sleep", lambda seconds: ran.append(f"sleep {seconds}"))
+
+    def pulumi(*arguments: str) -> None:
+        ran.append(arguments[1] if arguments[0] == "config" else " ".join(arguments))
+
+    def up(stack: str) -> None:
+        ran.append(f"up {stack}")
+
+    list(rotation.rotate(rotation.Stacks("a", "c"), {"token_generation": 1}, {}, pulumi, up, lambda: True))
+    assert ran == ["set-all", "up a", "up c", "sleep 120", "set", "up a"]
+    ran.clear()
+    list(rotation.rotate(rotation.Stacks("a", "c"), {"token_generation": 1}, {}, pulumi, up, lambda: False))
+    assert ran == ["set-all", "up a", "up c", "set", "up a"]
+
+
 def test_a_rotation_wants_a_stack_that_is_up() -> None:
     with pytest.raises(InvalidInputError, match="--access: names a stack that has no output"):
         list(rotation.rotate(rotation.Stacks("a", "c"), {}, {}, lambda *_: None, lambda _: None))
@@ -349,7 +403,7 @@ def test_a_rotation_wants_a_stack_that_is_up() -> None:
 def test_a_rotation_that_nobody_can_agree_to_does_not_begin() -> None:
     """Not even the setting of the next generation is written."""
     code, said = run("rotate")
-    assert (code, "--yes: is required where nobody can be asked" in said) == (1, True)
+    assert (code, "--yes: is required without a terminal" in said) == (1, True)
 
 
 @pytest.mark.parametrize(("name", "page"), [("features", features_page.page), ("fields", fields_page.page)])
