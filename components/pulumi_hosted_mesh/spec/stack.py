@@ -1,15 +1,25 @@
-"""What a stack's configuration says beside its document: which part to build, and where the rest comes from."""
+"""A stack's configuration besides its document: the kind of the stack, and references to other stacks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from pulumi_hosted_mesh.spec.federation import Address
-from pulumi_hosted_mesh.spec.fields import DnsLabel, HostName, MeshName, Model, PemCertificate, PemRequest, Text
+from pulumi_hosted_mesh.spec.fields import (
+    DnsLabel,
+    HostName,
+    MeshName,
+    Model,
+    PemCertificate,
+    PemRequest,
+    SetBy,
+    Setter,
+    Text,
+)
 from pulumi_hosted_mesh.spec.trust import Trust
 
 
@@ -25,7 +35,11 @@ class StackKind(StrEnum):
     DATA_PLANE = "data-plane"
     DNS_EDGE = "dns-edge"
     DNS = "dns"
+    GATEWAY = "gateway"
     FEDERATION = "federation"
+    INTENTS = "intents"
+    OBSERVABILITY = "observability"
+    OPERATORS = "operators"
 
 
 REQUIRED: Final[Mapping[StackKind, tuple[str, ...]]] = {
@@ -38,73 +52,90 @@ REQUIRED: Final[Mapping[StackKind, tuple[str, ...]]] = {
     StackKind.DATA_PLANE: ("dataPlane",),
     StackKind.DNS_EDGE: ("dnsEdge",),
     StackKind.DNS: ("dns",),
+    StackKind.GATEWAY: ("gateway",),
     StackKind.FEDERATION: ("federation", "member"),
+    StackKind.INTENTS: ("intents", "inventory", "target"),
+    StackKind.OBSERVABILITY: ("observability",),
+    StackKind.OPERATORS: ("operators",),
 }
-"""The keys of the documents that a stack cannot be without."""
+"""The documents' keys that each kind of stack requires."""
 
 
 class RootSettings(Model):
-    """The document of the stack `root`: one root, and the meshes whose intermediates it signs."""
+    """The document of the stack `root`: one root, and the meshes with intermediates that it signs."""
+
+    setter = Setter.OPERATOR
 
     name: MeshName
-    """The root's name; also in its certificate."""
+    """The root's name, also in its certificate."""
     trust: Trust = Trust()
-    """Algorithm and lifetimes; of `root` and `intermediate`."""
+    """Algorithm, and lifetimes of `root` and `intermediate`."""
     requests: dict[MeshName, PemRequest] = {}
     """Certificate signing requests, PEM, by name of the mesh: the output `request` of a stack `trust`."""
     stacks: dict[MeshName, Text] = {}
-    """Stacks of kind `trust`, by name of the mesh, where they can be read from here instead."""
+    """Stacks of kind `trust`, by name of the mesh; use them instead of `requests` if this stack can read them."""
 
 
 class References(Model):
-    """Names of the stacks, `organization/project/stack`, whose outputs this one reads."""
+    """Names of the stacks with outputs for this one, `organization/project/stack`."""
+
+    setter = Setter.OPERATOR
 
     trust: Text | None = None
     """The stack of kind `trust`: for `control-plane`."""
     root: Text | None = None
     """The stack of kind `root`: for `control-plane`."""
     access: Text | dict[str, Text] | None = None
-    """The stack of kind `access`, for `control-plane`; with several memberships one for each, by name."""
+    """The stack of kind `access`, for `control-plane`; with several memberships, one for each, by name."""
+    gateway: Text | None = None
+    """The stack of kind `gateway`: for `control-plane` and `all-in-one` with `exposure.kind: gateway`."""
     edges: dict[DnsLabel, Text] | None = None
     """The stacks of kind `dns-edge`, by name of the edge: for `dns`."""
-    control_plane: Text | None = None
+    control_plane: Annotated[Text | None, SetBy(Setter.OWNER)] = None
     """The stack of kind `control-plane`: for `data-plane`."""
     control_planes: dict[MeshName, Text] = {}
-    """Stacks of kind `control-plane` or `all-in-one`, by name of the mesh: for `dns`, which publishes istiod's
-    hosts."""
+    """Stacks of kind `control-plane` or `all-in-one`, by name of the mesh: `dns` publishes their istiods' hosts."""
     data_planes: dict[MeshName, Text] = {}
-    """Stacks of kind `data-plane` or `all-in-one`, by name of the mesh: for `dns`, which publishes the hosts that
-    `federation` gives their east-west gateways."""
+    """Stacks of kind `data-plane` or `all-in-one`, by name of the mesh: `dns` publishes the hosts of their east-west
+    gateways, from `federation`; `federation` reads the addresses of gateways without `address`."""
+    roots: dict[MeshName, Text] = {}
+    """Stacks of kind `root`, by name of the mesh: `federation` reads missing root certificates of peers."""
+    federations: dict[MeshName, Text] = {}
+    """Stacks of kind `federation`, by name of the peer's mesh: `federation` reads their offers."""
 
 
 class Token(Model):
-    """A rotation of istiod's long-lived token, in the stack `access`; wins over the document's."""
+    """A rotation of istiod's long-lived token, in the stack `access`; overrides the document's settings."""
 
     generation: int = Field(ge=1)
-    """As `access.tokenGeneration`."""
+    """Overrides `access.tokenGeneration`."""
     keep_previous: bool = False
-    """As `access.keepPreviousToken`."""
+    """Overrides `access.keepPreviousToken`."""
 
 
 class StackSettings(Model):
-    """The configuration keys of this program, `hosted-mesh:<field>`, but for the documents."""
+    """The configuration keys of this program, `hosted-mesh:<field>`, except for the documents."""
 
-    stack: StackKind
-    """What this stack builds."""
+    setter = Setter.OPERATOR
+
+    stack: Annotated[StackKind, SetBy(Setter.BOTH)]
+    """The kind of this stack."""
     references: References = References()
-    """Where a stack that is not all-in-one gets what others made."""
+    """Other stacks with outputs for this one."""
     certificate: PemCertificate | None = None
     """The mesh's intermediate certificate, PEM, public: for `control-plane` without a reference to `root`."""
     root_certificate: PemCertificate | None = None
     """The root's certificate, PEM, public: for `control-plane` without a reference to `root`."""
     cacerts: dict[str, str] | None = None
-    """With `trust.management: brought`, the files of `cacerts` by name: for `control-plane` and `all-in-one`. A secret
+    """The files of `cacerts` by name, with `trust.management: brought`: for `control-plane` and `all-in-one`. A secret
     (`pulumi config set --secret`)."""
     kubeconfigs: dict[str, str] | None = None
-    """With `access.token: bounded`, istiod's kubeconfigs by name of the membership: for `control-plane`. A secret."""
+    """istiod's kubeconfigs by name of the membership, with `access.token: bounded`: for `control-plane`. A secret."""
+    kiali_kubeconfigs: dict[str, str] | None = None
+    """Kubeconfigs by which Kiali reads data planes, by Istio's name of the cluster: for `observability`. A secret."""
     dns_credentials: dict[DnsLabel, dict[str, str]] | None = None
     """Credentials of DNS providers, by id of the provider and by key: for `dns`. A secret."""
     records: dict[HostName, tuple[Address, ...]] = {}
-    """More names that `dns` publishes, beside those of its references: addresses, or one host name, by host."""
-    token: Token | None = None
+    """More names for `dns` to publish, besides those of its references: addresses, or one host name, by host."""
+    token: Annotated[Token | None, SetBy(Setter.OWNER)] = None
     """A rotation of istiod's token, for `access`; `hosted-mesh rotate` sets it."""

@@ -1,0 +1,1 @@
+"""Files that `hosted-mesh schema --write` generates. Do not edit."""
