@@ -20,6 +20,7 @@ import yaml
 from pulumi_hosted_mesh.clusters.cluster import Cluster
 from pulumi_hosted_mesh.clusters.kubeconfig import for_account
 
+from tests.support.authorities import Authority, pem
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.program import run
 
@@ -27,19 +28,33 @@ ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "docs" / "components"
 BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PAGES = {
+    "ApplicationDeployment": "application",
+    "TrafficIntents": "intents",
     "DataPlaneAccess": "access",
     "DataPlaneCrds": "data-plane",
     "DnsEdge": "dns",
     "ExternalControlPlane": "control-plane",
     "ExternalDNSBridge": "dns",
     "HostedMesh": "hosted-mesh",
+    "HostedOperators": "operators",
     "MeshDeployment": "deployment",
     "MeshFederation": "federation",
+    "MeshObservability": "observability",
     "MeshRoot": "trust",
     "MeshTrust": "trust",
     "RemoteDataPlane": "data-plane",
+    "SharedGateway": "gateway",
 }
-CONTEXTS = ("control-plane", "data-plane", "data-plane-2", "north", "west", "prod", "gke_project_region_name")
+CONTEXTS = (
+    "control-plane",
+    "data-plane",
+    "data-plane-2",
+    "data-plane-3",
+    "north",
+    "west",
+    "prod",
+    "gke_project_region_name",
+)
 HANDED_OVER = for_account("shop", "https://api.data-plane.example.com:6443", CERTIFICATE, "made-up")
 EXAMPLES = [
     page
@@ -56,7 +71,11 @@ ENDPOINT = {
     "rootCertificate": CERTIFICATE,
 }
 # What a document has is on the page of fields.
-DOCUMENTS = {"HostedMesh": hosted_mesh.MeshArgs, "MeshDeployment": hosted_mesh.DeploymentArgs}
+DOCUMENTS = {
+    "ApplicationDeployment": hosted_mesh.ApplicationArgs,
+    "HostedMesh": hosted_mesh.MeshArgs,
+    "MeshDeployment": hosted_mesh.DeploymentArgs,
+}
 
 
 def text(page: str) -> str:
@@ -104,7 +123,7 @@ def kubeconfig(*names: str) -> str:
             "name": name,
             "cluster": {
                 "server": f"https://api.{name}.example.com",
-                "certificate-authority-data": b64encode(f"{CERTIFICATE}{name}".encode()).decode(),
+                "certificate-authority-data": b64encode(pem(Authority(name).certificate)).decode(),
             },
         }
         for name in names
@@ -125,7 +144,13 @@ class Reference:
     """Another stack, by what the pages read of it."""
 
     def __init__(self, name: str) -> None:
-        self.outputs = {"addresses": {"istiod.mesh.example.com": "192.0.2.1"}, "registry": name}
+        self.outputs = {
+            "addresses": {"istiod.mesh.example.com": "192.0.2.1"},
+            "registry": name,
+            "certificate": CERTIFICATE,
+            "certificates": {"berlin": CERTIFICATE, "tokyo": CERTIFICATE},
+            "private_key": "made up",
+        }
 
     def require_output(self, name: str) -> pulumi.Output[Any]:
         return pulumi.Output.from_input(self.outputs[name])
@@ -172,8 +197,9 @@ def test_a_pages_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / ".kube").mkdir()
     (tmp_path / ".kube" / "config").write_text(everything)
     (tmp_path / "endpoint.yaml").write_text(yaml.safe_dump(ENDPOINT))
-    for document in ("two_clusters/mesh.yaml", "many_clusters/deployment.yaml"):
-        shutil.copy(ROOT / "examples" / document, tmp_path)
+    files = ("two_clusters/mesh.yaml", "many_clusters/deployment.yaml")
+    for file in (*files, *(f"application/{name}.yaml" for name in ("application", "page", "reviews"))):
+        shutil.copy(ROOT / "examples" / file, tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / ".kube" / "config"))
     monkeypatch.chdir(tmp_path)

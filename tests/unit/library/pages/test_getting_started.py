@@ -1,4 +1,4 @@
-"""docs/getting-started.md: what it says is to be written, the blocks that check it, and the order of the stacks."""
+"""docs/getting-started.md: the fields to write, the blocks that check them, the order of stacks, a host's objects."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 import yaml
+from pulumi_hosted_mesh.spec.data_plane import DataPlane
+from pulumi_hosted_mesh.spec.load import read_document_file
 
 from sandbox.bootstrap import CHECKOUT
 from tests.support.split import split_configs
@@ -97,3 +99,21 @@ def test_the_order_is_the_one_that_the_tests_run() -> None:
     mesh = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())["config"]["hosted-mesh:mesh"]
     assert [name for name in order if name != "cluster"] == list(split_configs(mesh))
     assert order.index("cluster") < order.index("access")
+
+
+def test_the_objects_of_the_host_find_the_documents_gateway(checkout: Path) -> None:
+    """In the shape of tests/live/mesh/test_gateways.py, which sends a request through such objects."""
+    addition, objects = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    document = checkout / "stacks/example.data-plane.yaml"
+    document.write_text(f"{document.read_text()}{addition}")
+    made = read_document_file(DataPlane, document)
+    (own,) = made.gateways
+    gateway, route = yaml.safe_load_all(objects)
+    namespace = f"mesh-{made.mesh}"
+    assert (gateway["metadata"]["namespace"], gateway["spec"]["selector"]) == (namespace, {"istio": own.name})
+    assert route["spec"]["gateways"] == [f"{namespace}/{gateway['metadata']['name']}"]
+    assert route["spec"]["hosts"] == gateway["spec"]["servers"][0]["hosts"]
+    service, _, inside = route["spec"]["http"][0]["route"][0]["destination"]["host"].partition(".")
+    assert inside == f"{route['metadata']['namespace']}.svc.cluster.local"
+    assert f"kubectl run {service} -n {route['metadata']['namespace']} " in PAGE
+    assert f"kubectl get service {own.name} -n {namespace} " in PAGE
