@@ -26,6 +26,9 @@ CERTIFICATE_END: Final = Gauge(
 )
 FOUND: Final = Gauge("hosted_mesh_found", "Revisions of meshes in the clusters.", ["role", "managed_by", "version"])
 UNREADABLE: Final = Gauge("hosted_mesh_unreadable_clusters", "Clusters that the last look could not read.")
+UNREAD_OFFERS: Final = Gauge(
+    "hosted_mesh_unread_offers", "Federated meshes whose Services the last look could not read."
+)
 WATCHES: Final = Gauge("hosted_mesh_watches", "Watches on users' clusters by state: up or away.", ["state"])
 EXECUTORS: Final = Gauge("hosted_mesh_executors", "Executors on this database that live; 0 with SQLite.")
 REQUESTS: Final = Counter("hosted_mesh_requests", "Requests by route.", ["method", "route", "status"])

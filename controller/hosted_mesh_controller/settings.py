@@ -107,6 +107,13 @@ class Discovery(Model):
     """Time between two looks at all clusters; null for none."""
 
 
+class Offers(Model):
+    """The looks at the Services that federated meshes export by labels."""
+
+    every_seconds: Annotated[int, Field(strict=True, ge=5, le=30 * 86400)] = 60
+    """Time between two looks at the meshes whose order gives no offer of their own."""
+
+
 class Settings(Model):
     """The settings of one controller."""
 
@@ -151,6 +158,8 @@ class Settings(Model):
     """Checks for drift, their repair, and renewals."""
     discovery: Discovery = Discovery()
     """The search for meshes in the clusters."""
+    offers: Offers = Offers()
+    """The looks at exported Services."""
     requests_per_second: Count = 20
     """Limit of each token's requests, with bursts of ten times as many."""
 

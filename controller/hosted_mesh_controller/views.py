@@ -85,7 +85,7 @@ class UpkeepState(View):
     drift: list[DriftStep]
     """Changes by others at the last check."""
     error: str | None
-    """The reason of the last failure of a check, repair or renewal; null after a success."""
+    """The reason of the last failure of upkeep; null after a success."""
     repairs: int
     """Repairs within the window of the budget."""
     held: bool
@@ -144,7 +144,7 @@ class Operation(View):
     name: str
     """Name of the object."""
     action: Action
-    """Of orders: `up`, `destroy`, `preview-up`, `preview-destroy`. Of upkeep: `check`, `repair`, `renew`."""
+    """Of orders: `up`, `destroy`, `preview-up`, `preview-destroy`. Of upkeep: `check`, `repair`, `renew`, `follow`."""
     state: State
     """`waiting`, `queued`, `running`, `succeeded`, `failed`, `cancelled` or `replaced` by a newer order."""
     generation: int

@@ -55,6 +55,8 @@ class Action(StrEnum):
     """An `up` after a refresh: mends drift."""
     RENEW = "renew"
     """An `up` because a certificate ends soon."""
+    FOLLOW = "follow"
+    """An `up` because exported Services came or went."""
 
     @property
     def previews(self) -> bool:
@@ -64,7 +66,7 @@ class Action(StrEnum):
     @property
     def is_upkeep(self) -> bool:
         """Whether the schedule makes it, and no order."""
-        return self in (Action.CHECK, Action.REPAIR, Action.RENEW)
+        return self in (Action.CHECK, Action.REPAIR, Action.RENEW, Action.FOLLOW)
 
 
 class Repair(StrEnum):

@@ -37,6 +37,7 @@ from hosted_mesh_controller.watcher.rights import rights
 from hosted_mesh_controller.watcher.webhooks import webhooks
 from hosted_mesh_controller.work.discovery import Discoverer
 from hosted_mesh_controller.work.membership import Membership, new_id
+from hosted_mesh_controller.work.offers import OfferReader
 from hosted_mesh_controller.work.queue import DurableQueue
 from hosted_mesh_controller.work.upkeep import Schedule
 
@@ -63,6 +64,7 @@ def serve(settings_file: File) -> None:
     def lead() -> None:
         Schedule(settings, database, queue).start()
         Discoverer(settings, database).start()
+        OfferReader(settings, database).start()
         if any(one.watch for one in settings.clusters.values()):
             # Loaded for this only: Kubernetes' client takes time.
             watches = import_module("hosted_mesh_controller.watcher.clusters").Watches

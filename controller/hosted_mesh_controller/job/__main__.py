@@ -63,7 +63,7 @@ def _carried_out(request: Request, recorder: Recorder) -> dict[str, Any]:
     options: dict[str, Any] = {"on_event": recorder, "color": "never"}
     packs: dict[str, Any] = {"policy_packs": [request.policy_pack]} if request.policy_pack else {}
     match request.action:
-        case Action.UP | Action.RENEW | Action.REPAIR:
+        case Action.UP | Action.RENEW | Action.REPAIR | Action.FOLLOW:
             again: dict[str, Any] = {"refresh": True} if request.action is Action.REPAIR else {}
             done = stack.up(show_secrets=False, suppress_outputs=True, **options, **packs, **again)
             public = {name: one.value for name, one in done.outputs.items() if not one.secret}

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import yaml
 
-_PROGRAM: Final = Path(sys.executable).with_name("hosted-mesh")
+from hosted_mesh_controller.job.tool import printed
+
 _AT_ONCE: Final = 4
-_LIMIT: Final = 60.0  # seconds for one cluster
 
 
 def look(cluster: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -26,9 +26,7 @@ def look(cluster: Mapping[str, Any]) -> dict[str, Any] | None:
     try:
         file = Path(cluster["kubeconfig"]).expanduser()
         context = cluster["context"] or yaml.safe_load(file.read_text(encoding="utf-8"))["current-context"]
-        command = [str(_PROGRAM), "discover", context, "--kubeconfig", str(file), "--json"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT, stdin=subprocess.DEVNULL)
-        found: dict[str, Any] = json.loads(done.stdout)
+        found: dict[str, Any] = json.loads(printed("discover", context, "--kubeconfig", str(file), "--json"))
     except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError, subprocess.TimeoutExpired):
         return None
     return None if found["unreachable"] else found

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from hosted_mesh_controller.store import executors, upkeep
+from hosted_mesh_controller.store import executors, offers, upkeep
 from hosted_mesh_controller.store.database import Database
 from hosted_mesh_controller.store.tables import claims, events, objects, of_object, operations, parts, sources
 from hosted_mesh_controller.store.tables import upkeep as upkeeps
-from hosted_mesh_controller.vocabulary import OPEN, Action, ObjectState, State, stack_name
+from hosted_mesh_controller.vocabulary import OPEN, Action, KindName, ObjectState, State, stack_name
 
 LAST: Final = 2**31 - 1
 """Tag of upkeep: behind every order. The greatest priority of DBOS."""
@@ -110,7 +110,8 @@ def add_operation(
     tag = LAST if action.is_upkeep else _fair_tag(connection, key.tenant)
     row: dict[str, Any] = {"id": identifier, "tenant": key.tenant, "kind": key.kind, "name": key.name}
     row |= {"stack": key.stack, "action": str(action), "state": str(State.WAITING if is_busy else State.QUEUED)}
-    row |= {"generation": generation, "documents": json.dumps(documents), "tag": tag}
+    run = offers.filled(connection, key.tenant, documents) if key.kind == KindName.FEDERATIONS else documents
+    row |= {"generation": generation, "documents": json.dumps(run), "tag": tag}
     connection.execute(insert(operations).values({**row, "created": time.time(), "attempts": 0, "cancel": 0}))
     if not (action.previews or action.is_upkeep):
         connection.execute(update(objects).where(*_is(objects, key)).values(operation=identifier))
@@ -223,9 +224,12 @@ def _apply(connection: Connection, row: Row[Any], outcome: Outcome) -> None:
     key, action = Key(row.tenant, row.kind, row.name), Action(row.action)
     if action.is_upkeep:
         upkeep.record(connection, row, outcome.state, outcome.result, outcome.error)
+    succeeded = outcome.state is State.SUCCEEDED
+    if action is Action.FOLLOW and succeeded:
+        outputs = {"outputs": json.dumps(outcome.result.get("outputs", {}))}
+        connection.execute(update(objects).where(*_is(objects, key)).values(outputs))
     if action.previews or action.is_upkeep:
         return
-    succeeded = outcome.state is State.SUCCEEDED
     if action is Action.DESTROY and succeeded:
         # Not an object that was ordered again meanwhile: its generation is newer.
         gone = [*_is(objects, key), objects.c.generation == row.generation]
@@ -233,6 +237,8 @@ def _apply(connection: Connection, row: Row[Any], outcome: Outcome) -> None:
             connection.execute(delete(claims).where(*_is(claims, key)))
             for table in (upkeeps, sources, parts):
                 connection.execute(delete(table).where(*_is(table, key)))
+            if key.kind == KindName.FEDERATIONS:
+                offers.forget(connection, key.tenant, key.name)
         return
     values: dict[str, Any] = {"state": str(ObjectState.READY if succeeded else ObjectState.FAILED)}
     if succeeded:

@@ -168,6 +168,17 @@ looks = Table(
     Column("readable", Integer, nullable=False),
 )
 
+# Services that a federated mesh exports by labels, as the last successful look found them. One row for an object.
+offers = Table(
+    "offers",
+    METADATA,
+    Column("tenant", String(63), primary_key=True),
+    Column("name", String(63), primary_key=True),
+    Column("domain", String(255), nullable=False),  # of the federation, part of the services' hosts
+    Column("services", Text, nullable=False),
+    Column("changed", Float, nullable=False),  # the first look with these services
+)
+
 claims = Table(
     "claims",
     METADATA,

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, and_, delete, insert, select, tuple_, update
 
+from hosted_mesh_controller.store import offers
 from hosted_mesh_controller.store.tables import events, objects, of_object, operations, upkeep
-from hosted_mesh_controller.vocabulary import OPEN, Action, ObjectState, Repair, State
+from hosted_mesh_controller.vocabulary import OPEN, Action, KindName, ObjectState, Repair, State
 
 _KEPT_REPAIRS: Final = 1000
 """As many as the largest budget."""
@@ -31,7 +32,7 @@ class Facts:
     """The upkeep of an object. Times are seconds since 1970.
 
     repair: its own policy. repairs: times of repairs. checked: end of the last check or change. renewed: the last
-    attempt.
+    attempt. behind: since when its last run has other offers than a run would have now.
     """
 
     tenant: str
@@ -46,6 +47,7 @@ class Facts:
     repairs: tuple[float, ...] = ()
     renewed: float | None = None
     certificates: tuple[Certificate, ...] = ()
+    behind: float | None = None
 
 
 def find(connection: Connection, tenant: str, kind: str, name: str) -> Row[Any] | None:
@@ -84,7 +86,15 @@ def facts(connection: Connection, *, of_all: bool = False) -> list[Facts]:
     ).select_from(objects.outerjoin(upkeep, and_(*same)))
     if not of_all:
         found = found.where(objects.c.state == str(ObjectState.READY))
-    return [_facts(row, is_busy=(row.tenant, row.kind, row.name) in busy) for row in connection.execute(found)]
+    behind = offers.behind(connection)
+    return [
+        _facts(
+            row,
+            is_busy=(row.tenant, row.kind, row.name) in busy,
+            behind=behind.get((row.tenant, row.name)) if row.kind == KindName.FEDERATIONS else None,
+        )
+        for row in connection.execute(found)
+    ]
 
 
 def open_operations(connection: Connection) -> int:
@@ -99,9 +109,11 @@ def record(connection: Connection, row: Row[Any], state: State, result: Mapping[
     if state not in (State.SUCCEEDED, State.FAILED):
         return
     now, action, succeeded = time.time(), Action(row.action), state is State.SUCCEEDED
-    # A plain `up` does not read objects, so only the other two are checks.
-    values: dict[str, Any] = {"checked": now if action in (Action.CHECK, Action.REPAIR) else None, "error": error}
-    if succeeded:
+    values: dict[str, Any] = {"error": error}
+    if action is not Action.FOLLOW:  # it may run every minute, and must not put off checks
+        # A plain `up` does not read objects, so only the other two are checks.
+        values["checked"] = now if action in (Action.CHECK, Action.REPAIR) else None
+    if succeeded and action is not Action.FOLLOW:
         drift = result.get("drift", []) if action is Action.CHECK else []
         values["drift"] = json.dumps(drift)
     if "certificates" in result:
@@ -113,20 +125,21 @@ def record(connection: Connection, row: Row[Any], state: State, result: Mapping[
     if action is Action.RENEW:
         values["renewed"] = now
     _write(connection, row.tenant, row.kind, row.name, values)
-    if action is Action.CHECK:
-        _forget_checks(connection, row)
+    # The last success of `follow` has the offers that the cluster has.
+    if action is Action.CHECK or (action is Action.FOLLOW and succeeded):
+        _forget_earlier(connection, row)
 
 
-def _forget_checks(connection: Connection, row: Row[Any]) -> None:
-    """Deletes the stack's earlier checks with their events: there would be one each hour for ever."""
-    earlier = [operations.c.stack == row.stack, operations.c.action == str(Action.CHECK), operations.c.id != row.id]
+def _forget_earlier(connection: Connection, row: Row[Any]) -> None:
+    """Deletes the stack's earlier operations of this kind with their events: there would be more of them for ever."""
+    earlier = [operations.c.stack == row.stack, operations.c.action == row.action, operations.c.id != row.id]
     earlier.append(operations.c.state.not_in(OPEN))
     ids = select(operations.c.id).where(*earlier)
     connection.execute(delete(events).where(events.c.operation.in_(ids)))
     connection.execute(delete(operations).where(*earlier))
 
 
-def _facts(row: Row[Any], *, is_busy: bool) -> Facts:
+def _facts(row: Row[Any], *, is_busy: bool, behind: float | None) -> Facts:
     return Facts(
         tenant=row.tenant,
         kind=row.kind,
@@ -140,6 +153,7 @@ def _facts(row: Row[Any], *, is_busy: bool) -> Facts:
         repairs=tuple(json.loads(row.repairs or "[]")),
         renewed=row.renewed,
         certificates=tuple(Certificate(**one) for one in json.loads(row.certificates or "[]")),
+        behind=behind,
     )
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -17,10 +15,10 @@ from hosted_mesh_controller.settings import Settings
 from hosted_mesh_controller.store import discovery
 from hosted_mesh_controller.store.database import Database
 from hosted_mesh_controller.store.discovery import Installation
+from hosted_mesh_controller.work import looks
 
 LOG: Final = logging.getLogger(__name__)
 COMMAND: Final = (sys.executable, "-m", "hosted_mesh_controller.job.discovery")
-_LIMIT: Final = 900.0  # seconds of one look
 Answers = Mapping[str, Mapping[str, Any] | None]
 
 
@@ -32,8 +30,7 @@ class Discoverer:
 
     def start(self) -> None:
         """Looks until the process ends."""
-        if self._settings.discovery.every_seconds:
-            threading.Thread(target=self._run, daemon=True, name="discovery").start()
+        looks.start("discovery", self._settings.discovery.every_seconds, self.look)
 
     def look(self) -> None:
         """Looks once at all clusters, and records the result. Raises: an error of the process or the database."""
@@ -41,15 +38,7 @@ class Discoverer:
             {"name": name, "kubeconfig": one.kubeconfig, "context": one.context}
             for name, one in self._settings.clusters.items()
         ]
-        done = subprocess.run(
-            list(self._command),
-            input=json.dumps(clusters) + "\n",
-            capture_output=True,
-            text=True,
-            timeout=_LIMIT,
-            check=True,
-        )
-        self._record(json.loads(done.stdout))
+        self._record(looks.answer(self._command, clusters))
 
     def _record(self, answers: Answers) -> None:
         now, names = time.time(), list(self._settings.clusters)
@@ -63,16 +52,6 @@ class Discoverer:
                     new, gone = sorted(after - before), sorted(before - after)
                     LOG.info("meshes changed", extra=facts(cluster=cluster, new=new, gone=gone))
             discovery.forget_others(connection, names)
-
-    def _run(self) -> None:
-        every = self._settings.discovery.every_seconds
-        assert every
-        while True:
-            try:
-                self.look()
-            except Exception:  # such as a process that the kernel ended
-                LOG.exception("discovery failed")
-            time.sleep(every)
 
 
 def _installations(answer: Mapping[str, Any]) -> Sequence[Installation]:

@@ -1,4 +1,4 @@
-"""Keeps objects as ordered: checks for drift, repairs within a budget, renewals before certificates end.
+"""Keeps objects as ordered: checks for drift, repairs within a budget, renewals before certificates end, new offers.
 
 `due` is the whole policy, a function of facts. The schedule asks for it every few seconds, and makes the operations.
 """
@@ -42,7 +42,7 @@ def due(facts: Iterable[Facts], rules: Upkeep, now: float) -> list[Due]:
     now: seconds since 1970.
     """
     found = [one for each in facts if (one := _due(each, rules, now))]
-    urgency = [Action.RENEW, Action.REPAIR, Action.CHECK]
+    urgency = [Action.RENEW, Action.FOLLOW, Action.REPAIR, Action.CHECK]
     return sorted(found, key=lambda one: (urgency.index(one.action), one.since))
 
 
@@ -58,6 +58,8 @@ def _due(facts: Facts, rules: Upkeep, now: float) -> Due | None:
     renewable = min((one.renew_from for one in facts.certificates), default=now + 1)
     if renewable <= now and (facts.renewed is None or now - facts.renewed >= RETRY_PAUSE):
         return Due(key, Action.RENEW, renewable)
+    if facts.behind is not None:
+        return Due(key, Action.FOLLOW, facts.behind)
     mends = (facts.repair or rules.repair) is Repair.ALWAYS
     pause = min(rules.every_seconds or RETRY_PAUSE, RETRY_PAUSE)
     is_early = bool(facts.repairs) and now - facts.repairs[-1] < pause
@@ -96,7 +98,7 @@ class Schedule:
                 return None
             documents = json.loads(row.documents)
             identifier = orders.add_operation(connection, one.key, one.action, row.generation, documents)
-        level = logging.INFO if one.action is Action.CHECK else logging.WARNING
+        level = logging.INFO if one.action in (Action.CHECK, Action.FOLLOW) else logging.WARNING
         key = {"tenant": one.key.tenant, "kind": one.key.kind, "name": one.key.name}
         LOG.log(level, "upkeep is due", extra=log_facts(operation=identifier, action=str(one.action), **key))
         self._queue.add(identifier, orders.LAST)
