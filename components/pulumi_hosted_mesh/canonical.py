@@ -41,6 +41,14 @@ def in_url(text: str) -> str:
     return f"[{found}]" if ":" in found else found
 
 
+def host_and_port(text: str) -> tuple[str, int] | None:
+    """The parts of `HOST:PORT`; None for any other text. An IPv6 address has brackets, and keeps them."""
+    name, _, port = text.rpartition(":")
+    if address(text) is not None or not name or not (port.isascii() and port.isdigit()):
+        return None
+    return (name, int(port)) if 0 < int(port) < 65536 else None
+
+
 def split_server(server: str) -> SplitResult:
     """The parts of an API server's address. Raises: ValueError without a host, or with an invalid port or address.
 
@@ -68,6 +76,12 @@ def server(text: str) -> str:
     except ValueError:
         return text.strip()
     return f"{url.scheme.lower()}://{in_url(url.hostname or '')}:{port}{url.path.rstrip('/')}"
+
+
+def server_host_and_port(url: str) -> tuple[str, int]:
+    """Host and port of an https address, without brackets. Raises: ValueError for an invalid port."""
+    parts = urlsplit(url)
+    return str(parts.hostname), parts.port or HTTPS_PORT
 
 
 def is_https(text: str) -> bool:

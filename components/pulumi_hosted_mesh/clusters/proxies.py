@@ -65,7 +65,7 @@ def _is_direct(host: str, port: int, excepted: str) -> bool:
             except ValueError:
                 pass
             continue
-        name, wanted = _split(one)
+        name, wanted = canonical.host_and_port(one) or (one, None)
         if wanted is not None and wanted != port:
             continue
         if address is not None:
@@ -76,11 +76,3 @@ def _is_direct(host: str, port: int, excepted: str) -> bool:
         if host.endswith(name if name.startswith(".") else f".{name}") or host == name:
             return True
     return False
-
-
-def _split(entry: str) -> tuple[str, int | None]:
-    """Host and port of an entry; an IPv6 address has a port only behind brackets."""
-    if canonical.address(entry) is not None:
-        return entry, None
-    host, colon, port = entry.rpartition(":")
-    return (host, int(port)) if colon and port.isascii() and port.isdigit() else (entry, None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import pulumi
 
+from pulumi_hosted_mesh import canonical
 from pulumi_hosted_mesh.boundary.arguments import when_known
 from pulumi_hosted_mesh.boundary.cacerts import whole_cacerts
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
@@ -20,7 +20,6 @@ from pulumi_hosted_mesh.spec.gateway import GatewayFacts
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.vocabulary import (
     CACERTS_SECRET,
-    HTTPS_PORT,
     KUBECONFIG_KEY,
     KUBECONFIG_SECRET,
     REMOTE_CLUSTERS_SECRET,
@@ -116,4 +115,4 @@ def _ports(kubeconfigs: Sequence[str]) -> list[int]:
     """Ports of the API servers in kubeconfigs, or of the proxies to them."""
     clusters = [json.loads(text)["clusters"][0]["cluster"] for text in kubeconfigs]
     servers = [one.get("proxy-url") or one["server"] for one in clusters]
-    return sorted({urlsplit(server).port or HTTPS_PORT for server in servers})
+    return sorted({canonical.server_host_and_port(server)[1] for server in servers})

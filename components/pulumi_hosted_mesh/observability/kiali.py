@@ -6,12 +6,12 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import pulumi
 import pulumi_tls as tls
 from pulumi_kubernetes import apps, core, meta, networking, rbac
 
+from pulumi_hosted_mesh import canonical
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.clusters.kubeconfig import KubeconfigRequest
@@ -182,7 +182,7 @@ def _ports(kubeconfigs: Mapping[str, pulumi.Output[str]], own: pulumi.Input[str]
 
 def _ports_of(own: str | None, texts: Sequence[str]) -> list[int]:
     servers = [json.loads(text)["clusters"][0]["cluster"]["server"] for text in texts]
-    known = {urlsplit(server).port or HTTPS_PORT for server in servers}
+    known = {canonical.server_host_and_port(server)[1] for server in servers}
     if own is not None:
-        known |= {urlsplit(own).port or HTTPS_PORT, *API_SERVER_PORTS}
+        known |= {canonical.server_host_and_port(own)[1], *API_SERVER_PORTS}
     return sorted(known)

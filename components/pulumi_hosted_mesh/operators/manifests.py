@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import urlsplit
 
+from pulumi_hosted_mesh import canonical
 from pulumi_hosted_mesh.charts import pods
 from pulumi_hosted_mesh.control_plane.manifests import quota_of
 from pulumi_hosted_mesh.operators import tunnel
 from pulumi_hosted_mesh.spec.istiod import Resources
 from pulumi_hosted_mesh.spec.operators import OperatorCatalog, OperatorImages, Operators
-from pulumi_hosted_mesh.vocabulary import EXTERNAL_DNS_HOSTNAME_ANNOTATION, HTTPS_PORT, OPEN_TO_ALL_ANNOTATION
+from pulumi_hosted_mesh.vocabulary import EXTERNAL_DNS_HOSTNAME_ANNOTATION, OPEN_TO_ALL_ANNOTATION
 
 Spec = dict[str, Any]
 OLM_OPERATOR: Final = "olm-operator"
@@ -49,8 +49,7 @@ def catalog_address(document: Operators, catalog: OperatorCatalog) -> str:
 
 def api_server_address(document: Operators) -> tuple[str, int]:
     """Host and port of the hosted cluster's API server."""
-    url = urlsplit(document.api_server)
-    return str(url.hostname), url.port or HTTPS_PORT
+    return canonical.server_host_and_port(document.api_server)
 
 
 def olm_operator_pod(document: Operators) -> Spec:

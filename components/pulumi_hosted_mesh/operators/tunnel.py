@@ -62,7 +62,7 @@ def environment(document: Operators) -> dict[str, str]:
     if tunnel is None:
         return {}
     own = suffix(document, tunnel)
-    elsewhere = [one.address.rpartition(":")[0] for one in document.catalogs if one.address]
+    elsewhere = [one.host_and_port[0] for one in document.catalogs if one.host_and_port]
     past = [f".{own}", str(urlsplit(document.api_server).hostname), *elsewhere, *document.network_policy.catalog_ranges]
     return {"HTTPS_PROXY": f"http://{PROXY}.{own}:{PROXY_PORT}", "NO_PROXY": ",".join(dict.fromkeys(past))}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Self, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
+from pulumi_hosted_mesh import canonical
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.control_plane import ControlPlane
 from pulumi_hosted_mesh.spec.data_plane import Membership
@@ -143,7 +143,7 @@ class Mesh(Model):
             one.access.proxy_url or one.access.api_server or (one.cluster.server if one.cluster else None)
             for one in self.memberships
         ]
-        return {urlsplit(server).port or HTTPS_PORT for server in servers if server}
+        return {canonical.server_host_and_port(server)[1] for server in servers if server}
 
     @model_validator(mode="before")
     @classmethod

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from pulumi_hosted_mesh import canonical
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.exposure import (
@@ -49,7 +50,7 @@ _IMAGE = re.compile(r"[a-z0-9][\w.:/-]*(?::[\w.-]+|@sha256:[0-9a-f]{64})")
 KIALI_HOME: Final = "control-plane"
 """Kiali's name of the control plane's cluster. Another than any CLUSTER_ID of istiod: that is a data plane's."""
 _DURATION = re.compile(r"[1-9][0-9]*(s|m)")
-_RECEIVER = re.compile(r"(?P<host>[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?):(?P<port>[1-9][0-9]{0,4})")
+_RECEIVER = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?:[1-9][0-9]{0,4}")
 _SERVICE = re.compile(r"[a-z0-9][-a-z0-9]*\.(?P<namespace>[a-z0-9][-a-z0-9]*)\.svc(\.cluster\.local)?")
 
 
@@ -104,8 +105,7 @@ def duration(value: str) -> str:
 
 
 def receiver(value: str) -> str:
-    found = _RECEIVER.fullmatch(value)
-    if not found or int(found["port"]) > 65535:
+    if not _RECEIVER.fullmatch(value) or canonical.host_and_port(value) is None:
         raise RuleBrokenError("must be HOST:PORT of an OTLP receiver (gRPC)", "Write it like traces.example.com:4317")
     return value
 
@@ -336,13 +336,19 @@ class Traces(Model):
     @property
     def namespace(self) -> str | None:
         """Namespace of the receiver, if it is a Service of the collector's own cluster."""
-        found = _SERVICE.fullmatch(self.to.rpartition(":")[0])
+        found = _SERVICE.fullmatch(self._address[0])
         return found["namespace"] if found else None
 
     @property
     def port(self) -> int:
         """The receiver's port."""
-        return int(self.to.rpartition(":")[2])
+        return self._address[1]
+
+    @property
+    def _address(self) -> tuple[str, int]:
+        found = canonical.host_and_port(self.to)
+        assert found is not None, "the validator of `to`"
+        return found
 
     @model_validator(mode="after")
     def _is_encrypted_outside(self) -> Self:

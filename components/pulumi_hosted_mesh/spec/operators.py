@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from pulumi_hosted_mesh import yaml_text
+from pulumi_hosted_mesh import canonical, yaml_text
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.dns_fields import NOT_EMPTY, ImageReference
@@ -64,10 +64,10 @@ def kubernetes_version(value: str) -> str:
 
 def catalog_address(value: str) -> str:
     """`host:port` of a served catalog, with a name that means the same in both clusters."""
-    host, colon, port = value.rpartition(":")
-    if not colon or not port.isdigit() or not 0 < int(port) < 65536:
+    found = canonical.host_and_port(value)
+    if found is None:
         raise RuleBrokenError("must be HOST:PORT", "Write it like catalog.example.com:50051")
-    host_name(host)
+    host_name(found[0])
     return value
 
 
@@ -273,6 +273,11 @@ class OperatorCatalog(Model):
         return self
 
     @property
+    def host_and_port(self) -> tuple[str, int] | None:
+        """The parts of its address; None if Pods of the control plane serve it."""
+        return canonical.host_and_port(self.address) if self.address is not None else None
+
+    @property
     def is_served(self) -> bool:
         """Whether Pods of the control plane serve it."""
         return self.address is None
@@ -407,12 +412,12 @@ class Operators(Model):
     @model_validator(mode="after")
     def _catalogs_can_be_reached(self) -> Self:
         for at, catalog in enumerate(self.catalogs):
-            if catalog.address is None:
+            if catalog.host_and_port is None:
                 continue
             if not self.network_policy.catalog_ranges:
                 rule = f"catalogs[{at}] has an address, and networkPolicy.catalogRanges is empty"
                 raise RuleBrokenError(rule, "Add the address's range, or no Pod reaches the catalog")
-            if int(catalog.address.rpartition(":")[2]) not in self.network_policy.catalog_ports:
+            if catalog.host_and_port[1] not in self.network_policy.catalog_ports:
                 rule = f"catalogs[{at}] has an address with a port outside of networkPolicy.catalogPorts"
                 raise RuleBrokenError(rule, "Add the port")
         return self

@@ -54,6 +54,34 @@ def test_hosts(text: str, host: str) -> None:
     assert canonical.host(text) == host
 
 
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("traces.example.com:4317", ("traces.example.com", 4317)),
+        ("10.0.0.1:1", ("10.0.0.1", 1)),
+        ("[2001:db8::1]:65535", ("[2001:db8::1]", 65535)),
+        *(
+            (one, None)
+            for one in ("2001:db8::1:443", "[2001:db8::1]", "h", "h:", ":1", "h:0", "h:65536", "h:x", "h:²", "")
+        ),
+    ],
+)
+def test_host_and_port(text: str, parts: tuple[str, int] | None) -> None:
+    assert canonical.host_and_port(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("url", "parts"),
+    [
+        ("https://api.example.com", ("api.example.com", 443)),
+        ("https://[2001:db8::1]:6443/k8s", ("2001:db8::1", 6443)),
+        ("http://proxy.example.com:3128", ("proxy.example.com", 3128)),
+    ],
+)
+def test_host_and_port_of_a_server(url: str, parts: tuple[str, int]) -> None:
+    assert canonical.server_host_and_port(url) == parts
+
+
 def pem(content: bytes, width: int = 64) -> str:
     text = base64.b64encode(content).decode()
     lines = "\n".join(text[at : at + width] for at in range(0, len(text), width))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from urllib.parse import urlsplit
 
+from pulumi_hosted_mesh import canonical
 from pulumi_hosted_mesh.operations.discovery.mesh_identity import labels_of, name_of
 from pulumi_hosted_mesh.operations.doctor.access import AccessObservation
 from pulumi_hosted_mesh.operations.doctor.network_policies import keeping_in, keeping_out
@@ -13,7 +13,6 @@ from pulumi_hosted_mesh.operations.doctor.observation import ControlPlaneObserva
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.fields import is_address
 from pulumi_hosted_mesh.vocabulary import (
-    HTTPS_PORT,
     REMOTE_CLUSTERS_SECRET,
     WEBHOOK_PORT,
     XDS_PORT,
@@ -61,8 +60,7 @@ def _blocked(istiod: Manifest, found: ControlPlaneObservation) -> tuple[list[str
             return names, f"admit no caller from another network at port {port}"
     if found.access.server is None:
         return None
-    server = urlsplit(found.access.server)
-    host, port = str(server.hostname), server.port or HTTPS_PORT
+    host, port = canonical.server_host_and_port(found.access.server)
     if names := keeping_in(found.policies, labels, port, host if is_address(host) else None):
         return names, f"do not let it out to the data plane's API server, {host}:{port}"
     return None
