@@ -9,6 +9,7 @@ from decimal import Decimal
 from ipaddress import ip_network
 from typing import Any, Final
 
+from pulumi_hosted_mesh.charts.load_balancer import load_balancer_annotations, load_balancer_spec
 from pulumi_hosted_mesh.charts.pods import Sizes, tcp
 from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.control_plane.gateway_hosts import uses_gateway_alone
@@ -20,13 +21,11 @@ from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.vocabulary import (
     CACERTS_SECRET,
-    EXTERNAL_DNS_HOSTNAME_ANNOTATION,
     GATEWAY_POD_LABELS,
     HTTPS_PORT,
     KUBECONFIG_SECRET,
     MONITORING_PORT,
     NAMESPACE_NAME_LABEL,
-    OPEN_TO_ALL_ANNOTATION,
     REVISION_LABEL,
     WEBHOOK_PORT,
     XDS_PORT,
@@ -305,21 +304,18 @@ def exposed_services(mesh: Mesh, revision: Revision) -> list[ExposedService]:
 def _exposed(
     name: str, revision: Revision, exposure: LoadBalancerExposure, allowed: Allowed, host: str, ports: list[Spec]
 ) -> ExposedService:
-    annotations = dict(exposure.annotations)
-    if exposure.publish_name:
-        annotations[EXTERNAL_DNS_HOSTNAME_ANNOTATION] = host
-    if allowed.open_to_all:
-        annotations[OPEN_TO_ALL_ANNOTATION] = "exposure.openToAll"
-    spec: dict[str, Any] = {
-        "type": "LoadBalancer",
-        "selector": istiod_selector(revision),
-        "ports": ports,
-        "allocateLoadBalancerNodePorts": exposure.allocate_node_ports,
-    }
-    if allowed.source_ranges:
-        spec["loadBalancerSourceRanges"] = list(allowed.source_ranges)
-    if exposure.load_balancer_class:
-        spec["loadBalancerClass"] = exposure.load_balancer_class
+    annotations = load_balancer_annotations(
+        exposure.annotations,
+        host=host if exposure.publish_name else None,
+        opened_by="exposure.openToAll" if allowed.open_to_all else None,
+    )
+    spec = load_balancer_spec(
+        istiod_selector(revision),
+        ports,
+        allowed.source_ranges,
+        allocate_node_ports=exposure.allocate_node_ports,
+        load_balancer_class=exposure.load_balancer_class,
+    )
     wait = service_wait("LoadBalancer", ready=revision.istiod.wait_until_ready)
     return ExposedService(name, host, {**annotations, **wait}, spec)
 

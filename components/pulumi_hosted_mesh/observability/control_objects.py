@@ -7,15 +7,14 @@ import json
 from typing import Any, Final
 
 from pulumi_hosted_mesh.charts import pods
+from pulumi_hosted_mesh.charts.load_balancer import load_balancer_annotations, load_balancer_spec
 from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.observability import rules
 from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
 from pulumi_hosted_mesh.spec.fields import amount
 from pulumi_hosted_mesh.spec.observability import Observability
 from pulumi_hosted_mesh.vocabulary import (
-    EXTERNAL_DNS_HOSTNAME_ANNOTATION,
     NAMESPACE_NAME_LABEL,
-    OPEN_TO_ALL_ANNOTATION,
 )
 from pulumi_hosted_mesh.yaml_text import dump
 
@@ -126,22 +125,19 @@ def exposed_service(document: Observability) -> tuple[dict[str, str], Spec] | No
     exposure = document.collector.exposure
     if not isinstance(exposure, LoadBalancerExposure):
         return None
-    annotations = dict(exposure.annotations)
-    if exposure.publish_name and document.collector.host:
-        annotations[EXTERNAL_DNS_HOSTNAME_ANNOTATION] = document.collector.host
-    if exposure.open_to_all:
-        annotations[OPEN_TO_ALL_ANNOTATION] = "collector.exposure.openToAll"
+    annotations = load_balancer_annotations(
+        exposure.annotations,
+        host=document.collector.host if exposure.publish_name else None,
+        opened_by="collector.exposure.openToAll" if exposure.open_to_all else None,
+    )
     port = document.collector.port
-    spec: dict[str, Any] = {
-        "type": "LoadBalancer",
-        "selector": selector(COLLECTOR),
-        "ports": [{"name": "tls-push", "port": port, "targetPort": port, "protocol": "TCP"}],
-        "allocateLoadBalancerNodePorts": exposure.allocate_node_ports,
-    }
-    if exposure.source_ranges:
-        spec["loadBalancerSourceRanges"] = list(exposure.source_ranges)
-    if exposure.load_balancer_class:
-        spec["loadBalancerClass"] = exposure.load_balancer_class
+    spec = load_balancer_spec(
+        selector(COLLECTOR),
+        [{"name": "tls-push", "port": port, "targetPort": port, "protocol": "TCP"}],
+        exposure.source_ranges,
+        allocate_node_ports=exposure.allocate_node_ports,
+        load_balancer_class=exposure.load_balancer_class,
+    )
     return {**annotations, **service_wait("LoadBalancer", ready=document.wait_until_ready)}, spec
 
 

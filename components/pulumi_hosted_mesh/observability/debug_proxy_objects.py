@@ -6,14 +6,13 @@ import hashlib
 from typing import Any, Final
 
 from pulumi_hosted_mesh.charts import pods
+from pulumi_hosted_mesh.charts.load_balancer import load_balancer_annotations, load_balancer_spec
 from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
 from pulumi_hosted_mesh.spec.observability import Observability
 from pulumi_hosted_mesh.vocabulary import (
-    EXTERNAL_DNS_HOSTNAME_ANNOTATION,
     MONITORING_PORT,
     NAMESPACE_NAME_LABEL,
-    OPEN_TO_ALL_ANNOTATION,
     namespace_of,
 )
 
@@ -115,18 +114,19 @@ def service(document: Observability) -> tuple[dict[str, str], Spec]:
     """Annotations and `spec` of the Service: a load balancer, or for an integrator's exposure."""
     part = document.debug_proxy
     port = {"name": "tls-debug", "port": part.port, "targetPort": part.port, "protocol": "TCP"}
-    spec: dict[str, Any] = {"selector": SELECTOR, "ports": [port]}
     exposure = part.exposure
     if not isinstance(exposure, LoadBalancerExposure):
-        return service_wait("ClusterIP", ready=document.wait_until_ready), spec
-    annotations = dict(exposure.annotations)
-    if exposure.publish_name:
-        annotations[EXTERNAL_DNS_HOSTNAME_ANNOTATION] = str(part.host)
-    if exposure.open_to_all:
-        annotations[OPEN_TO_ALL_ANNOTATION] = "debugProxy.exposure.openToAll"
-    spec |= {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": exposure.allocate_node_ports}
-    if exposure.source_ranges:
-        spec["loadBalancerSourceRanges"] = list(exposure.source_ranges)
-    if exposure.load_balancer_class:
-        spec["loadBalancerClass"] = exposure.load_balancer_class
+        return service_wait("ClusterIP", ready=document.wait_until_ready), {"selector": SELECTOR, "ports": [port]}
+    annotations = load_balancer_annotations(
+        exposure.annotations,
+        host=str(part.host) if exposure.publish_name else None,
+        opened_by="debugProxy.exposure.openToAll" if exposure.open_to_all else None,
+    )
+    spec = load_balancer_spec(
+        SELECTOR,
+        [port],
+        exposure.source_ranges,
+        allocate_node_ports=exposure.allocate_node_ports,
+        load_balancer_class=exposure.load_balancer_class,
+    )
     return {**annotations, **service_wait("LoadBalancer", ready=document.wait_until_ready)}, spec

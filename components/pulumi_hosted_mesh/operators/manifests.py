@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from pulumi_hosted_mesh import canonical
 from pulumi_hosted_mesh.charts import pods
+from pulumi_hosted_mesh.charts.load_balancer import load_balancer_annotations, load_balancer_spec
 from pulumi_hosted_mesh.control_plane.manifests import quota_of
 from pulumi_hosted_mesh.operators import tunnel
 from pulumi_hosted_mesh.spec.istiod import Resources
 from pulumi_hosted_mesh.spec.operators import OperatorCatalog, OperatorImages, Operators
-from pulumi_hosted_mesh.vocabulary import EXTERNAL_DNS_HOSTNAME_ANNOTATION, OPEN_TO_ALL_ANNOTATION
 
 Spec = dict[str, Any]
 OLM_OPERATOR: Final = "olm-operator"
@@ -147,25 +147,17 @@ def package_service(document: Operators) -> Spec:
     """`spec` of packageserver's Service."""
     exposure = document.package_server
     ports = [{"name": "https", "port": exposure.port, "targetPort": SERVING_PORT, "protocol": "TCP"}]
-    ranges = {"loadBalancerSourceRanges": list(exposure.source_ranges)} if exposure.source_ranges else {}
-    return {
-        "type": "LoadBalancer",
-        "selector": {APP: PACKAGE_SERVER},
-        "ports": ports,
-        "allocateLoadBalancerNodePorts": False,
-        **ranges,
-    }
+    return load_balancer_spec({APP: PACKAGE_SERVER}, ports, exposure.source_ranges)
 
 
 def package_service_annotations(document: Operators) -> dict[str, str]:
     """Annotations of packageserver's Service."""
     exposure = document.package_server
-    found = dict(exposure.annotations)
-    if exposure.publish_name:
-        found[EXTERNAL_DNS_HOSTNAME_ANNOTATION] = exposure.host
-    if exposure.open_to_all:
-        found[OPEN_TO_ALL_ANNOTATION] = "packageServer.openToAll"
-    return found
+    return load_balancer_annotations(
+        exposure.annotations,
+        host=exposure.host if exposure.publish_name else None,
+        opened_by="packageServer.openToAll" if exposure.open_to_all else None,
+    )
 
 
 def network_policies(document: Operators) -> dict[str, Spec]:

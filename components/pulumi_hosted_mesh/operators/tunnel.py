@@ -14,10 +14,10 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pulumi_hosted_mesh.charts import pods
+from pulumi_hosted_mesh.charts.load_balancer import load_balancer_annotations, load_balancer_spec
 from pulumi_hosted_mesh.operators.placement import toleration
 from pulumi_hosted_mesh.spec.istiod import Resources
 from pulumi_hosted_mesh.spec.operators import OperatorImages, Operators, OperatorTunnel
-from pulumi_hosted_mesh.vocabulary import EXTERNAL_DNS_HOSTNAME_ANNOTATION, OPEN_TO_ALL_ANNOTATION
 
 Spec = dict[str, Any]
 TUNNEL: Final = "tunnel"
@@ -171,24 +171,17 @@ def envoy_configuration(tunnel: OperatorTunnel) -> str:
 
 def server_service(tunnel: OperatorTunnel, selector: Mapping[str, str]) -> Spec:
     """`spec` of the Service for the agent."""
-    ranges = {"loadBalancerSourceRanges": list(tunnel.source_ranges)} if tunnel.source_ranges else {}
-    return {
-        "type": "LoadBalancer",
-        "selector": dict(selector),
-        "ports": [{"name": "agents", "port": tunnel.port, "targetPort": SERVER_PORT, "protocol": "TCP"}],
-        "allocateLoadBalancerNodePorts": False,
-        **ranges,
-    }
+    ports = [{"name": "agents", "port": tunnel.port, "targetPort": SERVER_PORT, "protocol": "TCP"}]
+    return load_balancer_spec(selector, ports, tunnel.source_ranges)
 
 
 def server_annotations(tunnel: OperatorTunnel) -> dict[str, str]:
     """Annotations of that Service."""
-    found = dict(tunnel.annotations)
-    if tunnel.publish_name:
-        found[EXTERNAL_DNS_HOSTNAME_ANNOTATION] = tunnel.host
-    if tunnel.open_to_all:
-        found[OPEN_TO_ALL_ANNOTATION] = "tunnel.openToAll"
-    return found
+    return load_balancer_annotations(
+        tunnel.annotations,
+        host=tunnel.host if tunnel.publish_name else None,
+        opened_by="tunnel.openToAll" if tunnel.open_to_all else None,
+    )
 
 
 def proxy_service(selector: Mapping[str, str]) -> Spec:

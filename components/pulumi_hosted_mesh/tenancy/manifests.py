@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pulumi_hosted_mesh.charts import pods
+from pulumi_hosted_mesh.charts.load_balancer import load_balancer_annotations, load_balancer_spec
 from pulumi_hosted_mesh.charts.service_wait import service_wait
 from pulumi_hosted_mesh.charts.spread import over_nodes
 from pulumi_hosted_mesh.spec.fields import amount
@@ -18,7 +19,6 @@ from pulumi_hosted_mesh.vocabulary import (
     GATEWAY_POD_LABELS,
     MESH_LABEL,
     NAMESPACE_NAME_LABEL,
-    OPEN_TO_ALL_ANNOTATION,
     WEBHOOK_PORT,
     XDS_PORT,
 )
@@ -207,32 +207,28 @@ def _volumes(settings: GatewaySettings) -> list[Spec]:
 
 def service_annotations(settings: GatewaySettings) -> dict[str, str]:
     """Annotations of the Service."""
-    found = dict(settings.annotations)
-    if settings.publish_name:
-        found.setdefault(EXTERNAL_DNS_HOSTNAME_ANNOTATION, ",".join(f"*.{zone}" for zone in settings.zones))
-    if settings.open_to_all:
-        found[OPEN_TO_ALL_ANNOTATION] = "gateway.openToAll, each host has its own ranges"
+    names = {EXTERNAL_DNS_HOSTNAME_ANNOTATION: ",".join(f"*.{zone}" for zone in settings.zones)}
+    found = load_balancer_annotations(
+        {**(names if settings.publish_name else {}), **settings.annotations},
+        opened_by="gateway.openToAll, each host has its own ranges" if settings.open_to_all else None,
+    )
     return found | service_wait("LoadBalancer", ready=settings.wait_until_ready)
 
 
 def service(settings: GatewaySettings) -> Spec:
     """`spec` of the Service, the only entry."""
-    found: Spec = {
-        "type": "LoadBalancer",
-        # The node's address would replace the client's, and the ranges of meshes would admit everybody or nobody.
-        "externalTrafficPolicy": "Local",
-        "selector": GATEWAY_POD_LABELS,
-        "ports": [
+    found = load_balancer_spec(
+        GATEWAY_POD_LABELS,
+        [
             {"name": f"tls-{port}", "port": port, "targetPort": inner_port(port), "protocol": "TCP"}
             for port in settings.ports
         ],
-        "allocateLoadBalancerNodePorts": settings.allocate_node_ports,
-    }
-    if settings.source_ranges:
-        found["loadBalancerSourceRanges"] = list(settings.source_ranges)
-    if settings.load_balancer_class:
-        found["loadBalancerClass"] = settings.load_balancer_class
-    return found
+        settings.source_ranges,
+        allocate_node_ports=settings.allocate_node_ports,
+        load_balancer_class=settings.load_balancer_class,
+    )
+    # The node's address would replace the client's, and the ranges of meshes would admit everybody or nobody.
+    return {**found, "externalTrafficPolicy": "Local"}
 
 
 def network_policy(settings: GatewaySettings) -> Spec:
