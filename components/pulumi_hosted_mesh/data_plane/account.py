@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pulumi
 from pulumi_kubernetes import core, meta, rbac
@@ -20,6 +21,15 @@ from pulumi_hosted_mesh.spec.features import Rule
 from pulumi_hosted_mesh.vocabulary import TOKEN_EXPIRY_ANNOTATION
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
+
+
+def token_generation(args: Mapping[str, Any], called: str) -> int:
+    """`token_generation` of a component's arguments. called: the component, for errors. Raises: InvalidInputError."""
+    generation = int(args.get("token_generation", 1))
+    if generation < 1:
+        problem = Problem("token_generation", "must be at least 1", "Omit it for the first tokens")
+        raise InvalidInputError([problem], called)
+    return generation
 
 
 @dataclass(frozen=True)

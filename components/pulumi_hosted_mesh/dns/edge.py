@@ -15,11 +15,10 @@ from pulumi_hosted_mesh.boundary.arguments import OUTPUTS, checked
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.adoption import make_namespace
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
-from pulumi_hosted_mesh.data_plane.account import Account, Grant
+from pulumi_hosted_mesh.data_plane.account import Account, Grant, token_generation
 from pulumi_hosted_mesh.dns import admission as zones_admission
 from pulumi_hosted_mesh.dns import crd
 from pulumi_hosted_mesh.dns.rights import PUBLISHER, WRITER, reader_rules
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.dns import Edge
 from pulumi_hosted_mesh.spec.fields import domain
 from pulumi_hosted_mesh.spec.load import read_arguments
@@ -66,7 +65,7 @@ class DnsEdge(pulumi.ComponentResource):
         args = typed_arguments(DnsEdgeArgs, args, called)
         refuse_providers(opts, called)
         edge = read_arguments(Edge, args["edge"], "the edge")
-        reached_at, zones, generation = _reached_at(args, called), _zones(args, called), _generation(args, called)
+        reached_at, zones, generation = _reached_at(args, called), _zones(args, called), token_generation(args, called)
         super().__init__(TYPE_DNS_EDGE, name, {}, opts)
 
         cluster = DataPlaneCluster.of(args["cluster"], name=name, parent=self)
@@ -127,14 +126,6 @@ def _zones(args: DnsEdgeArgs, called: str) -> list[str]:
         checked(zone, domain, f"admission_zones[{position}]", called)
         for position, zone in enumerate(args.get("admission_zones", []))
     ]
-
-
-def _generation(args: DnsEdgeArgs, called: str) -> int:
-    generation = int(args.get("token_generation", 1))
-    if generation < 1:
-        problem = Problem("token_generation", "must be at least 1", "Omit it for the first tokens")
-        raise InvalidInputError([problem], called)
-    return generation
 
 
 def _accounts(called: str, name: str, edge: Edge, labels: Mapping[str, str], generation: int) -> list[Account]:

@@ -13,6 +13,7 @@ from pulumi_hosted_mesh.boundary.arguments import checked
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.charts.service_addresses import service_addresses
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster, refuse_providers
+from pulumi_hosted_mesh.data_plane.account import token_generation
 from pulumi_hosted_mesh.operators import data_plane_objects as hosted
 from pulumi_hosted_mesh.operators import manifests, tunnel, tunnel_objects
 from pulumi_hosted_mesh.operators.catalog_settings import with_enabled_catalogs
@@ -21,7 +22,6 @@ from pulumi_hosted_mesh.operators.hosted_nodes import require_placeable
 from pulumi_hosted_mesh.operators.serving_certificate import ServingCertificate
 from pulumi_hosted_mesh.operators.sides import Side
 from pulumi_hosted_mesh.operators.upgrade_gate import require_upgradable
-from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.fields import pem_certificate
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.spec.operators import Operators
@@ -65,7 +65,7 @@ class HostedOperators(pulumi.ComponentResource):
         args = typed_arguments(HostedOperatorsArgs, args, called)
         refuse_providers(opts, called)
         document = read_arguments(Operators, args["operators"], "the operators")
-        generation = _generation(args, called)
+        generation = token_generation(args, called)
         super().__init__(TYPE_HOSTED_OPERATORS, name, {}, opts)
         control_plane = ControlPlaneCluster.of(args["control_plane"], name=name, parent=self)
         data_plane = DataPlaneCluster.of(args["data_plane"], name=name, parent=self)
@@ -116,11 +116,3 @@ class HostedOperators(pulumi.ComponentResource):
         self.namespace = pulumi.Output.from_input(document.control_plane_namespace)
         self.addresses = pulumi.Output.all(**{host: service_addresses(one) for host, one in exposed.items()})
         self.register_outputs({"namespace": self.namespace, "addresses": self.addresses})
-
-
-def _generation(args: HostedOperatorsArgs, called: str) -> int:
-    generation = int(args.get("token_generation", 1))
-    if generation < 1:
-        problem = Problem("token_generation", "must be at least 1", "Omit it for the first tokens")
-        raise InvalidInputError([problem], called)
-    return generation
