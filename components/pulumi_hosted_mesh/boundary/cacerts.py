@@ -1,11 +1,13 @@
-"""The files of the Secret `cacerts`: their names, and a check that none is missing. Pure."""
+"""The files of the Secret `cacerts`: their names, and a check that none is missing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pulumi_hosted_mesh.boundary.arguments import checked
+import pulumi
+
+from pulumi_hosted_mesh.boundary.arguments import checked, when_known
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.fields import pem_certificate
 from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY
@@ -40,4 +42,12 @@ def whole_cacerts(files: Any, source: str) -> Mapping[str, str]:
     for name in FILES:
         if name != CACERTS_PRIVATE_KEY:
             checked(found[name], pem_certificate, f"cacerts.{name}", source)
+    return found
+
+
+def secret_cacerts(files: Any, source: str) -> pulumi.Output[Any]:
+    """The same of an Input, as a secret. Raises: InvalidInputError; for an Output, when it resolves."""
+    found: pulumi.Output[Any] = when_known(
+        pulumi.Output.secret(files), lambda given: dict(whole_cacerts(given, source))
+    )
     return found

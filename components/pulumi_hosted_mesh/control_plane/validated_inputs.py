@@ -9,8 +9,7 @@ from typing import Any, Final
 import pulumi
 
 from pulumi_hosted_mesh import canonical
-from pulumi_hosted_mesh.boundary.arguments import when_known
-from pulumi_hosted_mesh.boundary.cacerts import whole_cacerts
+from pulumi_hosted_mesh.boundary.cacerts import secret_cacerts
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
 from pulumi_hosted_mesh.clusters.kubeconfig import KubeconfigRequest
 from pulumi_hosted_mesh.control_plane import manifests
@@ -77,11 +76,7 @@ def authority(mesh: Mesh, cacerts: Any) -> pulumi.Output[Any] | None:
         rule = "is required: without it istiod makes its own authority and writes its key to the data plane"
         fix = "Add the files of MeshTrust and MeshRoot, or your own; or set trust.management: unmanaged or cert-manager"
         raise InvalidInputError([Problem("cacerts", rule, fix)], SOURCE)
-    if cacerts is None:
-        return None
-    given: pulumi.Output[Any] = pulumi.Output.secret(cacerts)
-    files: pulumi.Output[Any] = when_known(given, lambda found: dict(whole_cacerts(found, SOURCE)))
-    return files
+    return None if cacerts is None else secret_cacerts(cacerts, SOURCE)
 
 
 def secrets(

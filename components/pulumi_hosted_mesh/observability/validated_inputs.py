@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import pulumi
 
-from pulumi_hosted_mesh.boundary.arguments import when_known
-from pulumi_hosted_mesh.boundary.cacerts import whole_cacerts
+from pulumi_hosted_mesh.boundary.cacerts import secret_cacerts
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.observability import Observability, Placement
 
@@ -34,11 +33,7 @@ def authority(document: Observability, cacerts: Any) -> pulumi.Output[Any] | Non
     if not signs and cacerts is not None:
         rule = "is given, but no certificate is signed here"
         raise InvalidInputError([Problem("cacerts", rule, "Remove it")], SOURCE)
-    if cacerts is None:
-        return None
-    given: pulumi.Output[Any] = pulumi.Output.secret(cacerts)
-    files: pulumi.Output[Any] = when_known(given, lambda found: dict(whole_cacerts(found, SOURCE)))
-    return files
+    return None if cacerts is None else secret_cacerts(cacerts, SOURCE)
 
 
 def require_clusters(document: Observability, given: Collection[str]) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pulumi
 
-from pulumi_hosted_mesh.boundary.arguments import checked, when_known
-from pulumi_hosted_mesh.boundary.cacerts import ROOT_FILE, whole_cacerts
+from pulumi_hosted_mesh.boundary.arguments import checked
+from pulumi_hosted_mesh.boundary.cacerts import ROOT_FILE, secret_cacerts
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.fields import pem_certificate
 from pulumi_hosted_mesh.spec.trust import AuthorityManagement, Trust
@@ -47,7 +47,7 @@ def mesh_authority(
         raise InvalidInputError([Problem("cacerts", rule, "Set trust.management: brought, or leave it out")], source)
     if trust.management is AuthorityManagement.BROUGHT:
         given = _required(brought, "cacerts", trust, source)
-        files: pulumi.Output[Any] = when_known(pulumi.Output.secret(given), lambda found: whole_cacerts(found, source))
+        files = secret_cacerts(given, source)
         # The certificate is public, although the output holds a key too.
         return Authority(files, pulumi.Output.unsecret(files.apply(lambda found: found[ROOT_FILE])))
     if trust.management.has_outside_key:
