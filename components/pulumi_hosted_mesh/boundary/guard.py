@@ -27,6 +27,7 @@ from pulumi_hosted_mesh.boundary.ownership import (
 )
 from pulumi_hosted_mesh.boundary.refusals import printed_at_once
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
+from pulumi_hosted_mesh.spec.reasons import is_for_reviewers
 
 FIX: Final = (
     "Pass a public fact (a certificate, a host name). For a public value made from a secret, use "
@@ -95,7 +96,7 @@ class _UsersOwn(pulumi.resource.DependencyResource):
 
 
 def _require_reason(verb: str, reason: str) -> None:
-    if len(reason.strip()) < len("a reason"):
+    if not is_for_reviewers(reason):
         raise ValueError(f"{verb} requires a reason for reviewers")
 
 

@@ -34,6 +34,7 @@ from pulumi_hosted_mesh.spec.fields import (
     host_name,
 )
 from pulumi_hosted_mesh.spec.istiod import Resources
+from pulumi_hosted_mesh.spec.reasons import UpgradeReason
 
 Switch = Annotated[bool, Field(strict=True)]
 Port = Annotated[int, Field(strict=True, ge=1, le=65535)]
@@ -43,7 +44,6 @@ LONGEST_CONTENT: Final = 1_000_000
 """Characters of a catalog in a ConfigMap: an object's limit is 1 MiB with its metadata."""
 VERSION: Final = re.compile(r"1\.(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]*))?")
 OLM_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-SHORTEST_REASON: Final = len("a reason")
 
 
 def hosted_cluster(value: str) -> str:
@@ -84,19 +84,11 @@ def operand_group(value: str) -> str:
     return value if value == "*" else domain(value)
 
 
-def reason(value: str) -> str:
-    """A reason for reviewers."""
-    if len(value.strip()) < SHORTEST_REASON:
-        raise RuleBrokenError("must be a reason for reviewers", "Write why the upgrade is safe")
-    return value
-
-
 HostedClusterName = Annotated[Text, AfterValidator(hosted_cluster)]
 KubernetesVersion = Annotated[Text, AfterValidator(kubernetes_version)]
 CatalogAddress = Annotated[Text, AfterValidator(catalog_address)]
 OlmName = Annotated[Text, AfterValidator(olm_name)]
 OperandGroup = Annotated[Text, AfterValidator(operand_group)]
-Reason = Annotated[Text, AfterValidator(reason)]
 
 
 class Approval(StrEnum):
@@ -314,7 +306,7 @@ class OperatorSubscription(Model):
 class OperatorUpgrades(Model):
     """Reasons to upgrade although an operator blocks it."""
 
-    override: dict[OlmName, Reason] = {}
+    override: dict[OlmName, UpgradeReason] = {}
     """Reasons by name of the ClusterServiceVersion, such as `etcd.v1.2.3`. The reason is printed."""
 
 
