@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.deployment import Names, distinct_names
-from pulumi_hosted_mesh.spec.fields import DnsLabel, FilePath, LabelValue, MeshName, Model, QualifiedName, Setter
+from pulumi_hosted_mesh.spec.fields import (
+    DnsLabel,
+    FilePath,
+    LabelValue,
+    MeshName,
+    Model,
+    QualifiedName,
+    Setter,
+    Switch,
+)
 
 CLUSTER_WIDE: Final = frozenset(
     {
@@ -120,5 +129,5 @@ class Application(Model):
     """Its parts."""
     clusters: Annotated[tuple[ApplicationCluster, ...], AfterValidator(distinct_clusters)]
     """All clusters. Their order has no meaning."""
-    wait_until_ready: Annotated[bool, Field(strict=True)] = True
+    wait_until_ready: Switch = True
     """False: `pulumi up` does not wait for workloads and load balancers. For clusters without nodes."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from pulumi_hosted_mesh.spec.charts import Charts
-from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, FilePath, Model, Setter, Text, Variable
+from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, FilePath, Model, Setter, Switch, Text, Variable
 
 
 class Client(Model):
@@ -34,7 +34,7 @@ class CredentialProgram(Model):
         "client.authentication.k8s.io/v1"
     )
     """The version of the ExecCredential that it prints."""
-    provide_cluster_info: Annotated[bool, Field(strict=True)] = False
+    provide_cluster_info: Switch = False
     """True passes the cluster's address and authority to it, in KUBERNETES_EXEC_INFO."""
 
     @property
@@ -87,5 +87,5 @@ class ClusterBase(Model):
     """The data plane's cluster."""
     charts: Charts = Charts()
     """The source of Istio's charts. The version is the newest of all meshes of this cluster."""
-    keep_on_destroy: Annotated[bool, Field(strict=True)] = True
+    keep_on_destroy: Switch = True
     """False: `pulumi destroy` removes Istio's custom resource definitions, and with them every Istio object."""

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
-from pulumi_hosted_mesh.spec.fields import Cidr, DnsLabel, Model
+from pulumi_hosted_mesh.spec.fields import Cidr, DnsLabel, Model, Port, Switch
 from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
 from pulumi_hosted_mesh.spec.issuer_ranges import PrivateRange
 from pulumi_hosted_mesh.spec.reasons import Reason
@@ -19,7 +19,7 @@ class NetworkPolicy(Model):
 
     api_server_ranges: tuple[Cidr, ...] = ()
     """Addresses of the data planes' API servers, in CIDR form. An empty list allows any address on their ports."""
-    fetch_jwks: Annotated[bool, Field(strict=True)] = True
+    fetch_jwks: Switch = True
     """True allows connections to port 443 of any public address: istiod fetches the keys of the token issuers that a
     RequestAuthentication names. Set false if each RequestAuthentication contains its keys (`jwks`)."""
     issuer_ranges: tuple[PrivateRange, ...] = ()
@@ -27,7 +27,7 @@ class NetworkPolicy(Model):
     blocked, by istiod and by the NetworkPolicy; loopback and link-local ones always are."""
     metrics_from: tuple[DnsLabel, ...] = ()
     """Namespaces with access to istiod's metrics (port 15014), for example the namespace of Prometheus."""
-    dns_ports: tuple[Annotated[int, Field(strict=True, ge=1, le=65535)], ...] = (53,)
+    dns_ports: tuple[Port, ...] = (53,)
     """Ports of the cluster's DNS Pods, UDP and TCP. A NetworkPolicy applies to the Pod's port, not to the Service's:
     add 5353 on OpenShift."""
 

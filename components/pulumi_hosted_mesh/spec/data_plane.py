@@ -21,10 +21,12 @@ from pulumi_hosted_mesh.spec.fields import (
     MeshName,
     Model,
     PemCertificate,
+    Port,
     ProxyUrl,
     QualifiedName,
     SetBy,
     Setter,
+    Switch,
     Text,
 )
 from pulumi_hosted_mesh.spec.istiod import Scheduling
@@ -95,9 +97,9 @@ class Access(Model):
     token. Renew one with `hosted-mesh token`, and give its kubeconfig to the stack `control-plane`."""
     token_generation: Annotated[int, Field(strict=True, ge=1), OWNERS] = 1
     """Raise it by one to replace the long-lived token. istiod uses the new token before the old token is removed."""
-    keep_previous_token: Annotated[bool, Field(strict=True), OWNERS] = False
+    keep_previous_token: Annotated[Switch, OWNERS] = False
     """True keeps the previous generation's token valid, for a rotation stack by stack."""
-    root_certificate_owner: Annotated[Annotated[bool, Field(strict=True)] | None, OWNERS] = None
+    root_certificate_owner: Annotated[Switch | None, OWNERS] = None
     """True: the cluster removes the root certificate that istiod writes into each namespace together with the mesh.
     Requires MutatingAdmissionPolicy (Kubernetes 1.36). With false, run `hosted-mesh leftovers --remove`. By default
     true where the API server has that kind; a run without an answer from it is rejected before the first object."""
@@ -113,9 +115,9 @@ class Access(Model):
 class Crds(Model):
     """Istio's custom resource definitions. All meshes of a cluster share one set."""
 
-    install: Annotated[bool, Field(strict=True)] = True
+    install: Switch = True
     """Set false if the stack `cluster` or another program installs them."""
-    keep_on_destroy: Annotated[bool, Field(strict=True)] = True
+    keep_on_destroy: Switch = True
     """False removes them, and with them every Istio object in the cluster: together with the stack, mesh or membership,
     when the mesh is renamed, and by `install: false`. To keep them, first set true and run `pulumi up`."""
 
@@ -148,9 +150,9 @@ class GatewayPort(Model):
 
     name: DnsLabel
     """Name of the port. Istio takes the protocol from its prefix, as in `https-shop`."""
-    port: Annotated[int, Field(strict=True, ge=1, le=65535)]
+    port: Port
     """Port of the Service."""
-    target_port: Annotated[int, Field(strict=True, ge=1, le=65535)] | None = None
+    target_port: Port | None = None
     """Port of the gateway's Pods; by default the value of `port`."""
 
 

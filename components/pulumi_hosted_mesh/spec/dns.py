@@ -22,12 +22,21 @@ from pulumi_hosted_mesh.spec.dns_fields import (
     ZoneName,
     refuse_plain_credentials,
 )
-from pulumi_hosted_mesh.spec.fields import ApiServer, DnsLabel, Domain, LabelValue, Model, QualifiedName, Setter, Text
+from pulumi_hosted_mesh.spec.fields import (
+    ApiServer,
+    DnsLabel,
+    Domain,
+    LabelValue,
+    Model,
+    Port,
+    QualifiedName,
+    Setter,
+    Switch,
+    Text,
+)
 from pulumi_hosted_mesh.spec.name_lengths import MadeName, publisher_names, require_short_names
 from pulumi_hosted_mesh.vocabulary import CONTROL_PLANE_RECORDS, PYTHON_IMAGE
 
-Switch = Annotated[bool, Field(strict=True)]
-Port = Annotated[int, Field(strict=True, ge=1, le=65535)]
 Ttl = Annotated[int, Field(strict=True, ge=1, le=604800)]
 
 

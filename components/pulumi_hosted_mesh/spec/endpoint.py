@@ -20,6 +20,7 @@ from pulumi_hosted_mesh.spec.fields import (
     PemCertificate,
     Port,
     Setter,
+    Switch,
     Text,
 )
 from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
@@ -44,7 +45,7 @@ class EndpointDocument(Model):
     """Istio's revision."""
     tags: tuple[DnsLabel, ...] = ()
     """Tags of this revision."""
-    injects: Annotated[bool, Field(strict=True)] = True
+    injects: Switch = True
     """False for the revision `default` while the tag `default` names another revision: its name injects no new Pods."""
     host: HostName
     """DNS name of istiod."""

@@ -9,7 +9,16 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
-from pulumi_hosted_mesh.spec.fields import Cidr, HostName, Model, Port, QualifiedName, Text, covers_every_address
+from pulumi_hosted_mesh.spec.fields import (
+    Cidr,
+    HostName,
+    Model,
+    Port,
+    QualifiedName,
+    Switch,
+    Text,
+    covers_every_address,
+)
 from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, WEBHOOK_PORT, XDS_PORT
 
 LOAD_BALANCER: Final = "load-balancer"
@@ -32,7 +41,7 @@ class Allowed(Model):
 
     source_ranges: tuple[Cidr, ...] = ()
     """Allowed client addresses, in CIDR form."""
-    open_to_all: Annotated[bool, Field(strict=True)] = False
+    open_to_all: Switch = False
     """True allows every address. An empty `sourceRanges` without it is rejected."""
 
     @model_validator(mode="after")
@@ -60,13 +69,13 @@ class LoadBalancerExposure(Allowed):
     webhooks: WebhookExposure | None = None
     """Moves port 15017 to a second Service, with the API server's ranges. `sourceRanges` are then the nodes' alone. By
     default both ports share one load balancer."""
-    publish_name: Annotated[bool, Field(strict=True)] = True
+    publish_name: Switch = True
     """True sets external-dns' annotation, which publishes the host with the load balancer's address."""
     annotations: dict[QualifiedName, Text] = {}
     """More annotations for the Service, for example for a cloud's load balancer."""
     load_balancer_class: QualifiedName | None = None
     """`spec.loadBalancerClass` of the Service."""
-    allocate_node_ports: Annotated[bool, Field(strict=True)] = False
+    allocate_node_ports: Switch = False
     """Set true if the load balancer requires NodePorts. `sourceRanges` do not limit access to NodePorts."""
 
     @property

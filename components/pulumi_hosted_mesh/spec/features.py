@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Final
 
-from pydantic import Field
+from pulumi_hosted_mesh.spec.fields import Model, Switch
 
-from pulumi_hosted_mesh.spec.fields import Model
-
-Switch = Annotated[bool, Field(strict=True)]
 READ: Final = ("list", "watch")
 """istiod reads through informers only: it lists and watches, and never gets single objects."""
 WRITE: Final = (*READ, "create", "update", "patch", "delete")

@@ -24,8 +24,10 @@ from pulumi_hosted_mesh.spec.fields import (
     MeshName,
     Model,
     PemCertificate,
+    Port,
     QualifiedName,
     Setter,
+    Switch,
     Text,
     domain,
     host_name,
@@ -165,7 +167,7 @@ class EastWestGateway(Model):
     """Its namespace; by default the mesh's namespace, `mesh-<name>`."""
     address: Address
     """DNS name or IP address of its load balancer, reachable by the peers' proxies."""
-    port: Annotated[int, Field(strict=True, ge=1, le=65535)] = EAST_WEST_PORT
+    port: Port = EAST_WEST_PORT
     """Port of its Service; its Pods must listen on the same port."""
 
 
@@ -176,9 +178,9 @@ class Egress(Model):
     """Name of its Deployment and Service: one of `gateways` in the document of this mesh's data plane."""
     namespace: DnsLabel | None = None
     """Its namespace; by default the mesh's namespace, `mesh-<name>`."""
-    port: Annotated[int, Field(strict=True, ge=1, le=65535)] = EAST_WEST_PORT
+    port: Port = EAST_WEST_PORT
     """Port of its Service; its Pods must listen on the same port. The server name selects the peer."""
-    ports: dict[MeshName, Annotated[int, Field(strict=True, ge=1, le=65535)]] = {}
+    ports: dict[MeshName, Port] = {}
     """Other ports, by peer: for peers with a service of the same name, such as several meshes of one import."""
 
     def port_to(self, mesh: str) -> int:
@@ -205,7 +207,7 @@ class Export(Model):
     """One Service by its name; requires `port`. The export is then made without reading the cluster."""
     labels: dict[QualifiedName, LabelValue] = {}
     """Without `service`: labels that a Service must have. Without both, all Services of the namespace are exported."""
-    port: Annotated[int, Field(strict=True, ge=1, le=65535)] | None = None
+    port: Port | None = None
     """Port of the Service."""
     protocol: Protocol = Protocol.HTTP
     """Protocol of the port."""
@@ -247,9 +249,9 @@ class Import(Model):
     """Only Services of this namespace there."""
     service: DnsLabel | None = None
     """Only this Service; requires `namespace`. Without it, TCP and hosts outside of `domain` are not imported."""
-    port: Annotated[int, Field(strict=True, ge=1, le=65535)] | None = None
+    port: Port | None = None
     """Only this port; requires `service`. Required for TCP, unless the document's export has service and port."""
-    ports: tuple[Annotated[int, Field(strict=True, ge=1, le=65535)], ...] = HTTP_PORTS
+    ports: tuple[Port, ...] = HTTP_PORTS
     """Allowed HTTP ports of Services that peers select by labels. The proxies of this mesh open a listener for each.
     Other ports are imported only with `port`, here or in the document's export."""
     host: HostName | None = None
@@ -258,7 +260,7 @@ class Import(Model):
     """Namespaces of its callers; by default all of this mesh. istiod sends it to no proxies of other namespaces."""
     tcp_keepalive: TcpKeepalive = TcpKeepalive()
     """Keepalive of idle connections. Through an egress gateway the shortest of a peer's imports counts."""
-    required: Annotated[bool, Field(strict=True)] = False
+    required: Switch = False
     """True rejects the run if one of its meshes exports no such service. By default the import is left out, with a
     notice, and the mesh's other imports go on."""
     retry: Retry = Retry.IDEMPOTENT
@@ -307,7 +309,7 @@ class Peer(Model):
     """Its services for peers, with the allowed callers."""
     imports: tuple[Import, ...] = ()
     """Services that it takes from peers."""
-    dns_capture: Annotated[bool, Field(strict=True)] = True
+    dns_capture: Switch = True
     """With imports: its proxies answer DNS queries of their Pods for imported hosts, and pass on all others. A change
     counts for Pods that start after it."""
     egress: Egress | None = None
@@ -574,7 +576,7 @@ class OfferedService(Model):
     """Namespace of the Service."""
     service: DnsLabel
     """Name of the Service."""
-    port: Annotated[int, Field(strict=True, ge=1, le=65535)]
+    port: Port
     """Port of the Service, and of its import."""
     protocol: Protocol
     """Protocol of the port."""

@@ -411,6 +411,8 @@ LabelValue = Annotated[
     Text, AfterValidator(label_value), Field(json_schema_extra={"pattern": f"^{LABEL_VALUE.pattern}$"})
 ]
 QualifiedName = Annotated[Text, AfterValidator(qualified_name)]
+Switch = Annotated[bool, Field(strict=True)]
+"""A boolean: 1, "true" and the like are rejected."""
 Port = Annotated[int, Field(strict=True, ge=1, le=65535)]
 HostName = Annotated[Text, AfterValidator(host_name), Field(json_schema_extra={"format": "hostname"})]
 Domain = Annotated[Text, AfterValidator(domain), Field(json_schema_extra={"format": "hostname"})]

@@ -10,11 +10,9 @@ from pulumi_hosted_mesh.problems import RuleBrokenError
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
 from pulumi_hosted_mesh.spec.dns_fields import NOT_EMPTY, ImageReference
 from pulumi_hosted_mesh.spec.exposure import Allowed
-from pulumi_hosted_mesh.spec.fields import Cidr, DnsLabel, Domain, Model, Port, QualifiedName, Setter, Text
+from pulumi_hosted_mesh.spec.fields import Cidr, DnsLabel, Domain, Model, Port, QualifiedName, Setter, Switch, Text
 from pulumi_hosted_mesh.spec.istiod import Resources, Scheduling
 from pulumi_hosted_mesh.vocabulary import HTTPS_PORT, PYTHON_IMAGE, WEBHOOK_PORT, XDS_PORT
-
-Switch = Annotated[bool, Field(strict=True)]
 
 
 def zone(value: str) -> str:

@@ -18,6 +18,7 @@ from pulumi_hosted_mesh.spec.fields import (
     HostName,
     LabelValue,
     Model,
+    Port,
     Setter,
     Text,
     is_address,
@@ -98,7 +99,6 @@ Account = Annotated[Text, AfterValidator(account)]
 AbsolutePath = Annotated[Text, AfterValidator(absolute_path)]
 OuterHost = Annotated[Text, AfterValidator(outer_host)]
 IpAddress = Annotated[Text, AfterValidator(ip_address)]
-Port = Annotated[int, Field(strict=True, ge=1, le=65535)]
 Percentage = Annotated[int, Field(strict=True, ge=0, le=100)]
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 

@@ -8,8 +8,18 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
-from pulumi_hosted_mesh.spec.fields import DnsLabel, Domain, LabelValue, MeshName, Model, QualifiedName, Setter, Text
-from pulumi_hosted_mesh.spec.intents import IpAddress, MeshType, Port, WireProtocol
+from pulumi_hosted_mesh.spec.fields import (
+    DnsLabel,
+    Domain,
+    LabelValue,
+    MeshName,
+    Model,
+    Port,
+    QualifiedName,
+    Setter,
+    Text,
+)
+from pulumi_hosted_mesh.spec.intents import IpAddress, MeshType, WireProtocol
 from pulumi_hosted_mesh.vocabulary import namespace_of
 
 

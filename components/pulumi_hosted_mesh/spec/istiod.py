@@ -13,6 +13,7 @@ from pulumi_hosted_mesh.spec.fields import (
     LogLevels,
     Memory,
     Model,
+    Switch,
     Text,
     Variable,
     VariableValue,
@@ -109,7 +110,7 @@ class Istiod(Model):
     """Istio's log levels, `scope:level` separated by commas; none, error, warn, info, debug or fatal."""
     environment: dict[Annotated[Variable, AfterValidator(unreserved)], VariableValue] = {}
     """More environment variables of istiod. Variables that its chart or the library sets are rejected."""
-    wait_until_ready: Annotated[bool, Field(strict=True)] = True
+    wait_until_ready: Switch = True
     """False: `pulumi up` does not wait for istiod. For clusters without nodes, as in the engine tests."""
 
     @property

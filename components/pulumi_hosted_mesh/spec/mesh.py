@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, model_validator
 
 from pulumi_hosted_mesh import canonical
 from pulumi_hosted_mesh.problems import RuleBrokenError
@@ -13,7 +13,7 @@ from pulumi_hosted_mesh.spec.control_plane import ControlPlane
 from pulumi_hosted_mesh.spec.data_plane import Membership
 from pulumi_hosted_mesh.spec.exposure import LoadBalancerExposure
 from pulumi_hosted_mesh.spec.features import Features
-from pulumi_hosted_mesh.spec.fields import DnsLabel, Domain, MeshName, Model, SetBy, Setter, TenantName
+from pulumi_hosted_mesh.spec.fields import DnsLabel, Domain, MeshName, Model, SetBy, Setter, Switch, TenantName
 from pulumi_hosted_mesh.spec.fields import Revision as RevisionName
 from pulumi_hosted_mesh.spec.name_lengths import MadeName, common_names, require_short_names
 from pulumi_hosted_mesh.spec.networks import CrossNetwork
@@ -53,7 +53,7 @@ class Mesh(Model):
     """The mesh's tenant. Meshes of different tenants may have one name: the namespace on the control plane is then
     `tenant-<tenant>--<name>` instead of `mesh-<name>`. Set it before the first `pulumi up`: a changed one replaces
     istiod."""
-    split: Annotated[bool, Field(strict=True)] = True
+    split: Switch = True
     """False deploys an ordinary mesh: istiod runs in the cluster of the only membership, with the chart's webhooks.
     Leave out `controlPlane`, `revisions[].host`, `revisions[].exposure`, and the membership's `access`, `webhooks` and
     `chartValues`. For `all-in-one` and HostedMesh."""

@@ -30,7 +30,9 @@ from pulumi_hosted_mesh.spec.fields import (
     MeshName,
     Model,
     PemCertificate,
+    Port,
     Setter,
+    Switch,
     TenantName,
     Text,
     amount,
@@ -117,7 +119,7 @@ def percent(value: Any) -> Any:
 
 
 Percent = Annotated[float, BeforeValidator(percent), Field(json_schema_extra={"exclusiveMinimum": 0, "maximum": 100})]
-Port = Annotated[int, Field(strict=True, ge=1, le=65535), AfterValidator(collector_port)]
+CollectorPort = Annotated[Port, AfterValidator(collector_port)]
 Receiver = Annotated[Text, AfterValidator(receiver)]
 Image = Annotated[Text, AfterValidator(pinned_image)]
 Duration = Annotated[Text, AfterValidator(duration)]
@@ -169,7 +171,7 @@ class Collector(Model):
     """Its cluster. With `data-plane` the user runs it, and `serverSecret` is required; `none` creates no collector."""
     host: HostName | None = None
     """DNS name that proxies connect to, and the name in its certificate. Required unless `none`."""
-    port: Port = COLLECTOR_PORT
+    port: CollectorPort = COLLECTOR_PORT
     """Port of the collector."""
     exposure: Exposure | None = None
     """How proxies reach it, as with istiod's. Required with `control-plane`."""
@@ -225,7 +227,7 @@ class Prometheus(Model):
     """CPU and memory of its Pod."""
     readers: tuple[DnsLabel, ...] = ()
     """Namespaces whose Pods may query it (port 9090)."""
-    dashboard: Annotated[bool, Field(strict=True)] = True
+    dashboard: Switch = True
     """A ConfigMap with a dashboard, which Grafana's sidecar finds by the label `grafana_dashboard`."""
 
 
@@ -236,7 +238,7 @@ class DebugProxy(Model):
     """Its cluster: `control-plane`, where istiod is; `none` creates no debug proxy."""
     host: HostName | None = None
     """DNS name for `istioctl --xds-address`, and the name in its certificate. Required unless `none`."""
-    port: Port = DEBUG_PROXY_PORT
+    port: CollectorPort = DEBUG_PROXY_PORT
     """Port of the debug proxy, TLS."""
     exposure: Exposure | None = None
     """How istioctl reaches it: `load-balancer` or `external`, with the ranges of the users' machines. Required unless
@@ -324,7 +326,7 @@ class Traces(Model):
     `plaintext`, NAME.NAMESPACE.svc:PORT."""
     sampling_percent: Percent = 1.0
     """Requests with a trace, per 100. A request that arrives with the decision of an earlier proxy follows it."""
-    plaintext: Annotated[bool, Field(strict=True)] = False
+    plaintext: Switch = False
     """True connects without TLS. Only for a Service of the collector's own cluster."""
     certificate_authority: PemCertificate | None = None
     """PEM certificates that verify the receiver's; by default the public authorities of the image."""
@@ -392,7 +394,7 @@ class Observability(Model):
     """Traces; by default none."""
     debug_proxy: DebugProxy = DebugProxy(placement=Placement.NONE)
     """The debug proxy for istioctl; by default none."""
-    wait_until_ready: Annotated[bool, Field(strict=True)] = True
+    wait_until_ready: Switch = True
     """False does not wait for the Pods and the load balancer."""
 
     @property

@@ -25,9 +25,11 @@ from pulumi_hosted_mesh.spec.fields import (
     LabelValue,
     Memory,
     Model,
+    Port,
     QualifiedName,
     Revision,
     Setter,
+    Switch,
     Text,
     dns_label,
     domain,
@@ -36,8 +38,6 @@ from pulumi_hosted_mesh.spec.fields import (
 from pulumi_hosted_mesh.spec.istiod import Resources
 from pulumi_hosted_mesh.spec.reasons import UpgradeReason
 
-Switch = Annotated[bool, Field(strict=True)]
-Port = Annotated[int, Field(strict=True, ge=1, le=65535)]
 PREFIX: Final = "operators-"
 LONGEST_NAME: Final = 63 - len(PREFIX)
 LONGEST_CONTENT: Final = 1_000_000

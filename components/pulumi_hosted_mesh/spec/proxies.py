@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
 
-from pydantic import AfterValidator, Field
-
-from pulumi_hosted_mesh.spec.fields import Cpu, DnsLabel, HostName, Memory, Model, Text
-from pulumi_hosted_mesh.spec.observability import MetricsSource, collector_port
+from pulumi_hosted_mesh.spec.fields import Cpu, DnsLabel, HostName, Memory, Model, Switch, Text
+from pulumi_hosted_mesh.spec.observability import CollectorPort, MetricsSource
 from pulumi_hosted_mesh.vocabulary import COLLECTOR_PORT
 
 
@@ -37,7 +34,7 @@ class PushedMetrics(Model):
 
     host: HostName
     """DNS name of the collector, and the name that proxies require in its certificate."""
-    port: Annotated[int, Field(strict=True, ge=1, le=65535), AfterValidator(collector_port)] = COLLECTOR_PORT
+    port: CollectorPort = COLLECTOR_PORT
     """Its port."""
     source: MetricsSource = MetricsSource.ACCESS_LOGGER
     """As in the observability document."""
@@ -70,7 +67,7 @@ class Proxies(Model):
     """Access logs of sidecars and gateways; by default off."""
     outbound_traffic: OutboundTraffic = OutboundTraffic.ALLOW_ANY
     """`REGISTRY_ONLY` blocks requests to hosts outside of the mesh's registry."""
-    hold_application: Annotated[bool, Field(strict=True)] = False
+    hold_application: Switch = False
     """True: a Pod's application starts after its proxy is ready."""
     resources: ProxyResources = ProxyResources()
     """CPU and memory of each sidecar."""

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Self
 from pydantic import Field, model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
-from pulumi_hosted_mesh.spec.fields import DnsLabel, Model, QualifiedName, Text
+from pulumi_hosted_mesh.spec.fields import DnsLabel, Model, QualifiedName, Switch, Text
 from pulumi_hosted_mesh.spec.reasons import Reason
 
 HOURS_PER_DAY = 24
@@ -79,7 +79,7 @@ class Root(CertificateAuthority):
     """Lifetime of the certificate, in days."""
     renew_before_days: RenewBefore = 400
     """Days before its end from which `pulumi up` renews it. The key stays the same."""
-    protect: Annotated[bool, Field(strict=True)] = True
+    protect: Switch = True
     """True protects the root's key from deletion. Before `pulumi destroy`, set false and run `pulumi up`."""
 
 
@@ -101,7 +101,7 @@ class Issuer(Model):
     """`ClusterIssuer`, `Issuer`, or the kind of an external issuer. An `Issuer` is in the mesh's namespace there."""
     group: QualifiedName = CERT_MANAGER_GROUP
     """API group of the issuer; another one for an external issuer, such as one of a cloud's KMS."""
-    name_constraints: Annotated[bool, Field(strict=True)] = False
+    name_constraints: Switch = False
     """True requests critical name constraints: the trust domain, istiod's hosts and the mesh's namespace. cert-manager
     requires its feature gate `NameConstraints` for them. A certificate that lacks them is rejected."""
 
