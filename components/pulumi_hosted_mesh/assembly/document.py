@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -16,9 +16,9 @@ from pulumi_hosted_mesh.assembly.mesh_deployment import MeshDeploymentArgs
 from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
-from pulumi_hosted_mesh.spec.application import Application
+from pulumi_hosted_mesh.spec.application import Application, ApplicationCluster
 from pulumi_hosted_mesh.spec.cluster import ClusterReference
-from pulumi_hosted_mesh.spec.deployment import Deployment
+from pulumi_hosted_mesh.spec.deployment import Deployment, DeploymentCluster
 from pulumi_hosted_mesh.spec.endpoint import EndpointDocument
 from pulumi_hosted_mesh.spec.load import read_document_file
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -48,12 +48,7 @@ def read_deployment(path: str | Path) -> MeshDeploymentArgs:
     control_plane = _from_file(deployment.control_plane.cluster, CONTROL_PLANE_FIELD, str(path))
     arguments["control_plane"] = {**rest, "cluster": control_plane}
     used = {one.cluster.name for one in planned(deployment)}
-    arguments["clusters"] = []
-    for position, one in enumerate(deployment.clusters):
-        given = one.model_dump(exclude_unset=True, exclude={"cluster"})
-        if one.name in used:
-            given["cluster"] = _from_file(one.cluster, f"clusters[{position}].cluster", str(path))
-        arguments["clusters"].append(given)
+    arguments["clusters"] = _clusters(deployment.clusters, used, str(path))
     return cast(MeshDeploymentArgs, arguments)
 
 
@@ -64,13 +59,7 @@ def read_application(path: str | Path) -> ApplicationDeploymentArgs:
     """
     application = with_manifests(read_document_file(Application, Path(path)), Path(path).parent)
     arguments: dict[str, Any] = application.model_dump(exclude_unset=True, exclude={"clusters"})
-    used = placed(application)
-    arguments["clusters"] = []
-    for position, one in enumerate(application.clusters):
-        given = one.model_dump(exclude_unset=True, exclude={"cluster"})
-        if one.name in used:
-            given["cluster"] = _from_file(one.cluster, f"clusters[{position}].cluster", str(path))
-        arguments["clusters"].append(given)
+    arguments["clusters"] = _clusters(application.clusters, placed(application), str(path))
     return cast(ApplicationDeploymentArgs, arguments)
 
 
@@ -107,6 +96,19 @@ def _arguments(mesh: Mesh, control_plane: object, memberships: Sequence[object])
         for one, cluster in zip(mesh.memberships, memberships, strict=True)
     ]
     return cast(HostedMeshArgs, arguments)
+
+
+def _clusters(
+    clusters: Sequence[DeploymentCluster | ApplicationCluster], used: Container[str], source: str
+) -> list[dict[str, Any]]:
+    """The arguments of a document's clusters. used: names of those with a kubeconfig to read."""
+    found = []
+    for position, one in enumerate(clusters):
+        given = one.model_dump(exclude_unset=True, exclude={"cluster"})
+        if one.name in used:
+            given["cluster"] = _from_file(one.cluster, f"clusters[{position}].cluster", source)
+        found.append(given)
+    return found
 
 
 def _field(position: int) -> str:
