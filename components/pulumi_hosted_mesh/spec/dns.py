@@ -33,6 +33,7 @@ from pulumi_hosted_mesh.spec.fields import (
     Setter,
     Switch,
     Text,
+    refuse_same_names,
 )
 from pulumi_hosted_mesh.spec.name_lengths import MadeName, publisher_names, require_short_names
 from pulumi_hosted_mesh.vocabulary import CONTROL_PLANE_RECORDS, PYTHON_IMAGE
@@ -410,12 +411,8 @@ class DnsBridge(Model):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        for field, names in (
-            ("providers", [one.id for one in self.providers]),
-            ("edges", [one.name for one in self.edges]),
-        ):
-            if twice := sorted({name for name in names if names.count(name) > 1}):
-                raise RuleBrokenError(f"{field} has two called {twice[0]}", "Give each a name of its own")
+        refuse_same_names("providers", [one.id for one in self.providers])
+        refuse_same_names("edges", [one.name for one in self.edges])
         return self
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -228,6 +228,12 @@ def covers_every_address(ranges: Iterable[str]) -> bool:
     merged += ipaddress.collapse_addresses(four)
     merged += ipaddress.collapse_addresses(six)
     return any(network.prefixlen == 0 for network in merged)
+
+
+def refuse_same_names(field: str, names: Sequence[str]) -> None:
+    """Raises RuleBrokenError if two entries of a list have one name."""
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise RuleBrokenError(f"{field} has two called {twice[0]}", "Give each a name of its own")
 
 
 def api_server(value: str) -> str:

@@ -34,6 +34,7 @@ from pulumi_hosted_mesh.spec.fields import (
     dns_label,
     domain,
     host_name,
+    refuse_same_names,
 )
 from pulumi_hosted_mesh.spec.istiod import Resources
 from pulumi_hosted_mesh.spec.reasons import UpgradeReason
@@ -393,12 +394,8 @@ class Operators(Model):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        for field, names in (
-            ("catalogs", [one.name for one in self.catalogs]),
-            ("subscriptions", [f"{one.namespace}/{one.name}" for one in self.subscriptions]),
-        ):
-            if twice := sorted({name for name in names if names.count(name) > 1}):
-                raise RuleBrokenError(f"{field} has two called {twice[0]}", "Give each a name of its own")
+        refuse_same_names("catalogs", [one.name for one in self.catalogs])
+        refuse_same_names("subscriptions", [f"{one.namespace}/{one.name}" for one in self.subscriptions])
         return self
 
     @model_validator(mode="after")
