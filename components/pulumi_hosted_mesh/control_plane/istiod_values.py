@@ -10,6 +10,7 @@ from pulumi_hosted_mesh.charts.spread import over_nodes
 from pulumi_hosted_mesh.control_plane.manifests import istiod_selector
 from pulumi_hosted_mesh.control_plane.pushed_metrics import pushed_metrics
 from pulumi_hosted_mesh.spec import features
+from pulumi_hosted_mesh.spec.data_plane import Membership
 from pulumi_hosted_mesh.spec.issuer_ranges import blocked_ranges
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.networks import CrossNetwork
@@ -164,13 +165,20 @@ def required_global(mesh: Mesh, revision: Revision) -> dict[str, Any]:
         "enableReaderRBAC": False,
         "resourceScope": "namespace",
         "caAddress": f"{revision.host}:{revision.exposure.address.xds_port}",
+        **identity(mesh, first),
+    }
+
+
+def identity(mesh: Mesh, member: Membership) -> dict[str, Any]:
+    """Part of the chart's `global`: names of the mesh, and of the cluster that istiod serves."""
+    return {
         "meshID": mesh.name,
-        "network": mesh.network(first),
-        "multiCluster": {"clusterName": mesh.cluster_id(first)},
+        "network": mesh.network(member),
+        "multiCluster": {"clusterName": mesh.cluster_id(member)},
         # istiod writes it, and injected Pods mount it, by this name. Under Istio's default name two meshes in one
         # cluster would overwrite each other's.
         "trustBundleName": root_certificate_config_map(mesh.name),
-        "proxy": {"clusterDomain": first.cluster_domain},
+        "proxy": {"clusterDomain": member.cluster_domain},
     }
 
 

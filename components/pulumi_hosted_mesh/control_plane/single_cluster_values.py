@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pulumi_hosted_mesh.charts.merge import merged
-from pulumi_hosted_mesh.control_plane.istiod_values import environment, joined_environment, lifetime, typed_values
+from pulumi_hosted_mesh.control_plane.istiod_values import (
+    environment,
+    identity,
+    joined_environment,
+    lifetime,
+    typed_values,
+)
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.reserved import DEFAULTS, LISTS, SPLITS_ARGUMENTS
 from pulumi_hosted_mesh.spec.revision import Revision
@@ -17,7 +23,6 @@ from pulumi_hosted_mesh.vocabulary import (
     REVISION_LABEL,
     XDS_PORT,
     chart_revision,
-    root_certificate_config_map,
     suffixed,
 )
 
@@ -65,12 +70,7 @@ def _required(mesh: Mesh, revision: Revision) -> dict[str, Any]:
             "operatorManageWebhooks": False,
             "configValidation": True,
             "enableReaderRBAC": False,
-            "meshID": mesh.name,
-            "network": mesh.network(member),
-            "multiCluster": {"clusterName": mesh.cluster_id(member)},
-            # Under Istio's default name two meshes in one cluster would overwrite each other's.
-            "trustBundleName": root_certificate_config_map(mesh.name),
-            "proxy": {"clusterDomain": member.cluster_domain},
+            **identity(mesh, member),
         },
     }
 
