@@ -7,7 +7,7 @@ import dataclasses
 import json
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -51,19 +51,6 @@ class IssuedMesh(Mesh):
         config["config"]["hosted-mesh:rootCertificate"] = self.root
         file.write_text(yaml.safe_dump(config))
         return file
-
-
-class Clients(Traffic):
-    """The two clients beside a sidecar, without webhook calls and a gateway."""
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        try:
-            self.move()
-            yield
-        finally:
-            for client in self.clients.values():
-                self._end(client)
 
 
 @dataclasses.dataclass
@@ -124,13 +111,13 @@ def issued(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Iter
 
 
 @pytest.fixture(scope="module")
-def clients(issued: Issued, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
-    made = Clients(issued.mesh, "", tmp_path_factory.mktemp("counts"))
-    with made.running():
+def clients(issued: Issued, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traffic]:
+    made = Traffic(issued.mesh, tmp_path_factory.mktemp("counts"))
+    with made.running(webhooks=False):
         yield made
 
 
-def restarted(issued: Issued, clients: Clients) -> x509.Certificate:
+def restarted(issued: Issued, clients: Traffic) -> x509.Certificate:
     """The intermediate behind the certificate of a new Pod."""
     clients.restart(workloads.CALLED, workloads.NAMESPACE)
     return issued.chain(workloads.CALLED)[1]
@@ -146,7 +133,7 @@ def test_the_key_is_in_the_secret_alone_and_workloads_lead_to_the_issuers_root(i
     assert files["ca.crt"].splitlines()[1] in state  # the search finds what is there
 
 
-def test_a_renewal_loses_no_request_and_restarts_no_istiod(issued: Issued, clients: Clients) -> None:
+def test_a_renewal_loses_no_request_and_restarts_no_istiod(issued: Issued, clients: Traffic) -> None:
     istiods, old = issued.mesh.istiods(), issued.files()
     before = clients.counts()
     cert_manager.renew(issued.kubectl, NAMESPACE, "cacerts")
@@ -173,7 +160,7 @@ def test_a_renewal_loses_no_request_and_restarts_no_istiod(issued: Issued, clien
     assert issued.mesh.istiods() == istiods
 
 
-def test_istiod_goes_on_without_its_issuer(issued: Issued, clients: Clients) -> None:
+def test_istiod_goes_on_without_its_issuer(issued: Issued, clients: Traffic) -> None:
     own, *_ = x509.load_pem_x509_certificates(issued.files()["tls.crt"].encode())
     before = clients.counts()
     issued.issuer.close()

@@ -19,7 +19,6 @@ from urllib.parse import urlencode
 
 import pytest
 import yaml
-from lightkube import ApiError
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.apps_v1 import Deployment
@@ -37,6 +36,7 @@ from sandbox.proof.shown_traffic import require_push
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
 from tests.live.observability.kiali_graph import Graph, Kiali, RefusedError
+from tests.support.applied import apply
 from tests.support.gateways import PROBE
 from tests.support.kubectl import Kubectl
 from tests.support.updates import update
@@ -310,7 +310,7 @@ def observed(deployed: Deployed, pushes: Callable[[dict[str, Any]], Any]) -> Ite
     try:
         namespace, *others = map(workloads.parse, made)
         for one in (namespace, forging_filter(deployed), *route(deployed), *others):
-            eventually(lambda: apply(deployed, one), seconds=60)  # noqa: B023 (called at once)
+            eventually(lambda: apply(deployed.data_plane, one), seconds=60)  # noqa: B023 (called at once)
         pods = {name: eventually(lambda: ready(deployed, name), seconds=90) for name in ports}  # noqa: B023
         # Its first Pod may have the bootstrap of before the update.
         kubectl = Kubectl.of(deployed.sandbox.data_plane, deployed.tools)
@@ -380,13 +380,6 @@ def logger(name: str, tags: Mapping[str, str]) -> dict[str, Any]:
     stat = {"name": TOTAL, "tags": [{"name": tag, "value_format": value} for tag, value in tags.items()]}
     config = {"@type": STATS, "stat_prefix": "istiocustom", "counters": [{"stat": stat, "value_fixed": 1}]}
     return {"name": name, "typed_config": config}
-
-
-def apply(deployed: Deployed, one: Any) -> None:
-    try:
-        deployed.data_plane.apply(one, force=True)
-    except ApiError as error:
-        raise NotObserved(str(error.status.message)) from None
 
 
 def ready(deployed: Deployed, name: str) -> PodModel:
@@ -647,7 +640,7 @@ def test_spans_with_a_forged_tenant_are_rejected(observed: Observed, receiver: C
     tags = {"hosted_mesh.tenant": {"literal": {"value": "other"}}}
     spec = {"selector": {"matchLabels": {"app": THIEF}}, "tracing": [{"customTags": tags}]}
     metadata = {"name": "forged", "namespace": NAMESPACE}
-    apply(observed.deployed, Telemetry.from_dict({"metadata": metadata, "spec": spec}))
+    apply(observed.deployed.data_plane, Telemetry.from_dict({"metadata": metadata, "spec": spec}))
     agent = observed.deployed.program_of(observed.pods[THIEF], AGENT)
 
     def configured() -> None:

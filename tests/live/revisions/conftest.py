@@ -13,6 +13,6 @@ from tests.live.revisions.steady_traffic import Traffic
 
 @pytest.fixture(scope="module")
 def traffic(mesh: Mesh, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traffic]:
-    made = Traffic(mesh, GATEWAY, tmp_path_factory.mktemp("counts"))
+    made = Traffic(mesh, tmp_path_factory.mktemp("counts"), GATEWAY)
     with made.running():
         yield made

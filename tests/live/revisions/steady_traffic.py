@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from lightkube import ApiError, Client
+from lightkube import Client
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Pod, Service
@@ -24,6 +24,7 @@ from sandbox.clusters import Sandbox
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.processes import Process, find
+from tests.support.applied import apply
 
 STEADY = Path(__file__).parent / "programs" / "steady.py"
 OUTSIDE = "outside"
@@ -67,6 +68,7 @@ class Counts:
 class Requests:
     """A program in a Pod's network. file: its counts."""
 
+    namespace: str
     pod: str
     file: Path
     process: subprocess.Popen[bytes]
@@ -114,7 +116,8 @@ class Traffic:
     Each client Pod moves as a person moves a program that must not stop: another one is asking before it ends.
     """
 
-    def __init__(self, mesh: CalledMesh, gateway: str, directory: Path) -> None:
+    def __init__(self, mesh: CalledMesh, directory: Path, gateway: str | None = None) -> None:
+        """gateway: `<namespace>/<name>` of its Service; None for the clients beside a sidecar alone."""
         self.mesh, self.gateway, self.directory = mesh, gateway, directory
         config = kubeconfig.KubeconfigRequest(context=mesh.sandbox.data_plane.name)
         self.webhooks = WebhookCalls(ApiServer(kubeconfig.from_file(str(mesh.sandbox.kubeconfig), config)))
@@ -123,13 +126,16 @@ class Traffic:
         self._made = 0
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self, *, webhooks: bool = True) -> Iterator[None]:
+        """webhooks: False calls none."""
         over = threading.Event()
         caller = threading.Thread(target=self.webhooks.run, args=[over])
         try:
             self.move()
-            self._start("gateway", self._pod(OUTSIDE, "visitor"), self._address(self.gateway), "kept", port=80)
-            caller.start()
+            if self.gateway:
+                self._start("gateway", self._pod(OUTSIDE, "visitor"), self._address(self.gateway), "kept", port=80)
+            if webhooks:
+                caller.start()
             yield
         finally:
             over.set()
@@ -149,6 +155,11 @@ class Traffic:
         address = self._address(f"{workloads.NAMESPACE}/{workloads.CALLED}")
         for mode in ("kept", "new"):
             self._start(mode, self._pod(workloads.NAMESPACE, f"client-{mode}"), address, mode)
+
+    def remove(self) -> None:
+        """Removes the Pods of ended clients, before traffic with Pods of the same names."""
+        for client in self.clients.values():
+            self.deployed.data_plane.delete(Pod, client.pod, namespace=client.namespace)
 
     def restart(self, deployment: str, namespace: str, app: str = "", *, of: Client | None = None) -> None:
         """As `kubectl rollout restart`; until all of its Pods are new ones.
@@ -181,19 +192,13 @@ class Traffic:
         self._made += 1
         manifest = pod_manifest(f"{name}-{self._made}", namespace)
 
-        def make() -> None:
-            try:
-                self.deployed.data_plane.apply(workloads.parse(manifest), force=True)
-            except ApiError as error:
-                raise NotObserved(str(error.status.message)) from None
-
         def ready() -> PodModel:
             found = self.deployed.data_plane.get(Pod, manifest["metadata"]["name"], namespace=namespace)
             if not workloads.is_ready(found):
                 raise NotObserved(f"{found.metadata.name} is not ready")
             return found
 
-        eventually(make, seconds=60)
+        eventually(lambda: apply(self.deployed.data_plane, workloads.parse(manifest)), seconds=60)
         return eventually(ready, seconds=120)
 
     def _start(self, name: str, pod: PodModel, address: str, mode: str, port: int = workloads.PORT) -> None:
@@ -210,11 +215,11 @@ class Traffic:
 
         eventually(asks, seconds=30)
         old = self.clients.get(name)
-        self.clients[name] = Requests(str(pod.metadata.name), file, started)
+        self.clients[name] = Requests(str(pod.metadata.namespace), str(pod.metadata.name), file, started)
         self.files.append(file)
         if old:
             self._end(old)
-            self.deployed.data_plane.delete(Pod, old.pod, namespace=str(pod.metadata.namespace))
+            self.deployed.data_plane.delete(Pod, old.pod, namespace=old.namespace)
 
     def _program(self, pod: PodModel) -> Process:
         """The sample program of the Pod, with a sidecar beside it or without."""

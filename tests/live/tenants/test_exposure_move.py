@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,8 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
-from lightkube import ApiError
-from lightkube.resources.core_v1 import Pod, Service
+from lightkube.resources.core_v1 import Service
 
 from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
@@ -28,6 +26,7 @@ from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, client_of, 
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
 from tests.live.revisions.steady_traffic import Traffic, called
+from tests.support.applied import apply
 from tests.support.clusters import started
 from tests.support.split import HERE
 
@@ -78,27 +77,6 @@ class MovingMesh:
         return {str(one.metadata.name) for one in found if one.spec and one.spec.type == "LoadBalancer"}
 
 
-class SteadyTraffic(Traffic):
-    """Clients beside a sidecar and webhook calls, without a gateway on the data plane."""
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        over = threading.Event()
-        caller = threading.Thread(target=self.webhooks.run, args=[over])
-        try:
-            self.move()
-            caller.start()
-            yield
-        finally:
-            over.set()
-            for client in self.clients.values():
-                self._end(client)
-                # The next traffic has Pods of the same names, with sidecars of its own revision.
-                self.deployed.data_plane.delete(Pod, client.pod, namespace=workloads.NAMESPACE)
-            if caller.is_alive():
-                caller.join()
-
-
 @pytest.fixture(scope="module")
 def mesh(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progress) -> Iterator[MovingMesh]:
     with started(tmp_path_factory.mktemp("moving"), tools, progress) as sandbox:
@@ -120,7 +98,8 @@ def served(mesh: MovingMesh) -> MovingMesh:
     """With the called program."""
     deployed = mesh.any_revision
     for manifest in called():
-        eventually(partial(apply, deployed, manifest), seconds=60)
+        # The webhooks answer once the host leads to istiod.
+        eventually(partial(apply, deployed.data_plane, workloads.parse(manifest)), seconds=60)
     eventually(lambda: workloads.ready_pod(deployed, workloads.CALLED), seconds=90)
     return mesh
 
@@ -155,23 +134,19 @@ def steps_of(way: str) -> list[tuple[list[str], dict[str, str], str]]:
 @contextmanager
 def moving(mesh: MovingMesh, directory: Path) -> Iterator[Traffic]:
     """Traffic during a block, of which nothing may fail."""
-    traffic = SteadyTraffic(mesh, "", directory)
-    with traffic.running():
-        answering(traffic)
-        before = traffic.counts()
-        yield traffic
-        found = traffic.counts().since(before)
+    traffic = Traffic(mesh, directory)
+    try:
+        with traffic.running():
+            answering(traffic)
+            before = traffic.counts()
+            yield traffic
+            found = traffic.counts().since(before)
+    finally:
+        # The next traffic has Pods of the same names, with sidecars of its own revision.
+        traffic.remove()
     print(found.row("a move"), *found.lost[:20], *found.refused[:20], sep="\n")
     assert (found.lost, found.refused) == ((), ())
     assert min(found.requests, found.calls) > 100
-
-
-def apply(deployed: Deployed, manifest: Mapping[str, Any]) -> None:
-    """The webhooks answer once the host leads to istiod."""
-    try:
-        deployed.data_plane.apply(workloads.parse(manifest), force=True)
-    except ApiError as error:
-        raise NotObserved(str(error.status.message)) from None
 
 
 def answering(traffic: Traffic) -> None:

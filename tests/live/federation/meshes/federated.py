@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
-from lightkube import ApiError, Client
+from lightkube import Client
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Pod
 from pulumi_hosted_mesh.operations.endpoint_export import endpoint_of
@@ -29,6 +29,7 @@ from sandbox.proof.traffic import fetched
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Project, Stack
 from tests.live.federation.meshes.between import Between
+from tests.support.applied import apply
 from tests.support.authorities import DAY, NOW, Authority, pem
 from tests.support.gateways import EASTWEST_PORTS, PROBE, STATUS_PORT
 from tests.support.kubectl import Kubectl
@@ -195,7 +196,7 @@ class Meshes:
         """By mesh, each under its own account, with strict mutual TLS: callers in east, the called ones elsewhere."""
         for mesh, names in wanted.items():
             for manifest in programs(names, namespace):
-                eventually(lambda: self._apply(mesh, manifest), seconds=120)  # noqa: B023
+                eventually(lambda: apply(self.client(mesh), workloads.parse(manifest)), seconds=120)  # noqa: B023
         for mesh, names in wanted.items():
             for name in names:
                 eventually(lambda: self.pod(mesh, name, namespace), seconds=120)  # noqa: B023
@@ -211,12 +212,6 @@ class Meshes:
         """What a caller in east gets: status, body, and the headers that arrived, in lower case."""
         process = self.deployed.program_of(self.pod("east", caller), AGENT)
         return fetched(self.deployed, process, f"http://{host}:{port}{path}", PORT)
-
-    def _apply(self, mesh: str, manifest: dict[str, Any]) -> None:
-        try:
-            self.client(mesh).apply(workloads.parse(manifest), force=True)
-        except ApiError as error:
-            raise NotObserved(str(error.status.message)) from None
 
 
 def logged(meshes: Meshes, mesh: str, gateway: str, *words: str) -> None:
