@@ -17,7 +17,7 @@ from sandbox.engine.example_catalog import OLM, Config
 from sandbox.proof import stored_secrets
 from sandbox.proof.secret_search import Search
 from sandbox.toolchain import Tools
-from tests.engine.library.engine import Api, Project, Stack
+from tests.engine.library.engine import Project, Stack
 from tests.live.operators.bundles import catalog
 from tests.support.clusters import client_of
 from tests.support.kubectl import Kubectl
@@ -45,19 +45,19 @@ class Hosting:
         return f"operators-{self.document['name']}"
 
     @property
-    def provider(self) -> Api:
-        return Api(self.sandbox.control_plane, self.tools)
+    def provider(self) -> Kubectl:
+        return Kubectl.of(self.sandbox.control_plane, self.tools)
 
     @property
-    def user(self) -> Api:
-        return Api(self.hosted, self.tools)
+    def user(self) -> Kubectl:
+        return Kubectl.of(self.hosted, self.tools)
 
     def stack(self, **fields: Any) -> Stack:
         return stack_of(self.project, self.name, self.sandbox, self.hosted, {**self.document, **fields})
 
     def apply(self, *objects: Config) -> None:
         """In the hosted cluster."""
-        Kubectl.of(self.hosted, self.tools).apply(*objects)
+        self.user.apply(*objects)
 
     def olm(self, kind: str, namespace: str = "operators") -> dict[str, Config]:
         """Objects of OLM in the hosted cluster by name."""
@@ -81,7 +81,7 @@ class Hosting:
     def remove(self) -> None:
         """Removes the Subscription and what it installed, as a user does."""
         kinds = f"subscriptions.{OLM},clusterserviceversions.{OLM}"
-        self.user.kubectl("delete", kinds, "--all", "-n", "operators")
+        self.user.run("delete", kinds, "--all", "-n", "operators")
         eventually(lambda: not self.csvs(), "no version is installed")
 
     def pods(self) -> dict[str, Config]:

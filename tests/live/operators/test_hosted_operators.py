@@ -27,7 +27,6 @@ from tests.engine.library.engine import Project
 from tests.live.operators.bundles import catalog
 from tests.live.operators.hosting import HOST, HOSTED, Hosting, document_of, secrets_of_the_control_plane
 from tests.support.clusters import started
-from tests.support.kubectl import Kubectl
 from tests.support.waiting import eventually
 
 NAMESPACE, OTHER = "operators-north", "operators-south"
@@ -45,8 +44,7 @@ def hosting(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Ite
     with started(directory / "state", tools, progress) as sandbox:
         project = Project.make(directory / "project", sandbox, tools)
         found = Hosting(sandbox, tools, project, sandbox.data_plane, document_of(sandbox.data_plane))
-        done = found.user.kubectl("label", "nodes", "--all", "example.com/pool=operators")
-        assert done.code == 0, done.text
+        found.user("label", "nodes", "--all", "example.com/pool=operators")
         found.stack().succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
         yield found
 
@@ -62,8 +60,8 @@ def test_olm_is_ready_on_the_control_plane(hosting: Hosting) -> None:
 
 def test_packages_are_listed_in_the_hosted_cluster(hosting: Hosting) -> None:
     def listed() -> Any:
-        done = hosting.user.kubectl("get", "packagemanifests", "-n", "default", "-o", "json")
-        return json.loads(done.output)["items"] if done.code == 0 else None
+        done = hosting.user.run("get", "packagemanifests", "-n", "default", "-o", "json")
+        return json.loads(done.stdout)["items"] if done.returncode == 0 else None
 
     found = eventually(listed, "packagemanifests are listed")
     packages = {one["metadata"]["name"]: one for one in found}
@@ -111,12 +109,12 @@ def test_the_hosted_clusters_api_server_judges_packageservers_callers(hosting: H
     """Asked directly, without the API server before it: with a token of each cluster's administrator."""
     tokens = {}
     for name, api in (("hosted", hosting.user), ("provider", hosting.provider)):
-        assert api.kubectl("create", "serviceaccount", "caller", "-n", "default").code == 0
+        api("create", "serviceaccount", "caller", "-n", "default")
         role = ("--clusterrole=cluster-admin", "--serviceaccount=default:caller")
-        assert api.kubectl("create", "clusterrolebinding", "caller", *role).code == 0
-        tokens[name] = api.kubectl("create", "token", "caller", "-n", "default").output.strip()
-    assert hosting.user.kubectl("create", "serviceaccount", "nobody", "-n", "default").code == 0
-    tokens["nobody"] = hosting.user.kubectl("create", "token", "nobody", "-n", "default").output.strip()
+        api("create", "clusterrolebinding", "caller", *role)
+        tokens[name] = api("create", "token", "caller", "-n", "default").strip()
+    hosting.user("create", "serviceaccount", "nobody", "-n", "default")
+    tokens["nobody"] = hosting.user("create", "token", "nobody", "-n", "default").strip()
 
     def answer(token: str) -> str:
         options = ("--insecure-skip-tls-verify", f"--server=https://{HOST}", f"--token={token}")
@@ -134,8 +132,7 @@ def condition(hosting: Hosting, status: str) -> None:
     blocked["lastTransitionTime"] = "2026-01-01T00:00:00Z"
     patch = json.dumps({"spec": {"conditions": [blocked]}})
     target = (f"operatorconditions.{OLM}", "demo.v1.0.0", "-n", "operators")
-    done = hosting.user.kubectl("patch", *target, "--type=merge", "-p", patch)
-    assert done.code == 0, done.text
+    hosting.user("patch", *target, "--type=merge", "-p", patch)
 
 
 def status(hosting: Hosting, *options: str) -> tuple[int, str]:
@@ -157,10 +154,9 @@ def test_an_upgrade_waits_for_its_approval_and_a_blocking_operator_keeps_all_ver
     assert hosting.csvs() == {"demo.v1.0.0": ("Succeeded", "InstallSucceeded")}
 
     condition(hosting, "False")
-    approved = hosting.user.kubectl(
+    hosting.user(
         "patch", f"installplan.{OLM}", plan, "-n", "operators", "--type=merge", "-p", '{"spec":{"approved":true}}'
     )
-    assert approved.code == 0, approved.text
     waits = ("Pending", "OperatorConditionNotUpgradeable")
     eventually(lambda: hosting.csvs().get("demo.v1.1.0") == waits, "demo.v1.1.0 waits")
     assert hosting.csvs()["demo.v1.0.0"][0] in ("Succeeded", "Replacing")
@@ -216,7 +212,7 @@ def test_an_operator_with_webhooks_and_an_aggregated_api_serves_the_hosted_clust
 
     def gadget(version: str, name: str, **spec: int) -> str:
         made = {"apiVersion": f"example.com/{version}", "kind": "Gadget", "metadata": {"name": name}, "spec": spec}
-        done = Kubectl.of(hosting.sandbox.data_plane, hosting.tools).run("create", "-f", "-", text=json.dumps(made))
+        done = hosting.user.run("create", "-f", "-", text=json.dumps(made))
         return done.stderr
 
     assert gadget("v1", "small", count=10) == ""
@@ -239,30 +235,30 @@ def test_an_operator_with_webhooks_and_an_aggregated_api_serves_the_hosted_clust
     assert not [name for name in hosting.pods() if "gadgets" in name or "views" in name]
     assert faults(hosting) == []
 
-    hosting.user.kubectl("delete", "gadgets", "--all", "-n", "default")
+    hosting.user.run("delete", "gadgets", "--all", "-n", "default")
     kinds = f"subscription.{OLM}/gadgets,clusterserviceversion.{OLM}/gadgets.v1.0.0"
-    hosting.user.kubectl("delete", *kinds.split(","), "-n", "operators")
+    hosting.user.run("delete", *kinds.split(","), "-n", "operators")
     eventually(
-        lambda: hosting.user.kubectl("get", "apiservice", "v1.views.example.com").code != 0, "its API is removed"
+        lambda: hosting.user.run("get", "apiservice", "v1.views.example.com").returncode != 0, "its API is removed"
     )
 
 
 def test_the_status_names_each_fault_and_the_fault_ends_with_it(hosting: Hosting) -> None:
     deployment = "Deployment operators/demo"
-    hosting.user.kubectl("label", "nodes", "--all", "example.com/pool-")
+    hosting.user.run("label", "nodes", "--all", "example.com/pool-")
     assert faults(hosting) == [(deployment, "no-node")]
-    hosting.user.kubectl("label", "nodes", "--all", "example.com/pool=operators")
+    hosting.user.run("label", "nodes", "--all", "example.com/pool=operators")
 
     hosting.subscribe("absent", package="gadgets")
     wrong = ("Subscription operators/gadgets", "resolution-failed")
     eventually(lambda: wrong in faults(hosting), "the channel does not exist")
-    hosting.user.kubectl("delete", f"subscription.{OLM}", "gadgets", "-n", "operators")
+    hosting.user.run("delete", f"subscription.{OLM}", "gadgets", "-n", "operators")
 
     scaled = ("scale", "deployment/packageserver", "-n", NAMESPACE)
-    assert hosting.provider.kubectl(*scaled, "--replicas=0").code == 0
+    hosting.provider(*scaled, "--replicas=0")
     away = ("packageserver's API", "packages-unavailable")
     eventually(lambda: away in faults(hosting), "packageserver is away")
-    assert hosting.provider.kubectl(*scaled, "--replicas=2").code == 0
+    hosting.provider(*scaled, "--replicas=2")
     eventually(lambda: not faults(hosting), "all is as it was")
 
 
@@ -294,7 +290,7 @@ def source(name: str, address: str) -> Config:
 
 def test_a_users_catalog_leads_to_no_other_namespace_of_the_control_plane(hosting: Hosting) -> None:
     """The address of another hosted cluster's catalog, which is open to all Pods here."""
-    provider = Kubectl.of(hosting.sandbox.control_plane, hosting.tools)
+    provider = hosting.provider
     labels = {"app": "catalog"}
     container = {
         "name": "registry",
@@ -354,11 +350,11 @@ def test_a_users_catalog_leads_to_no_other_namespace_of_the_control_plane(hostin
         "metadata": {"name": "o", "namespace": NAMESPACE},
     }
     provider.apply({**policy, "spec": {**opened, "policyTypes": ["Egress"]}})
-    hosting.user.kubectl("delete", f"catalogsource.{OLM}", "stranger", "-n", "hostile")
+    hosting.user.run("delete", f"catalogsource.{OLM}", "stranger", "-n", "hostile")
     hosting.apply(stranger)
     eventually(lambda: state("stranger") == "READY", "the other one is reached")
     provider("delete", "networkpolicy", "o", "-n", NAMESPACE)
-    hosting.user.kubectl("delete", "namespace", "hostile")
+    hosting.user.run("delete", "namespace", "hostile")
 
 
 def test_no_secret_of_the_control_plane_is_in_the_hosted_clusters_etcd(hosting: Hosting) -> None:
@@ -373,10 +369,8 @@ def test_no_secret_of_the_control_plane_is_in_the_hosted_clusters_etcd(hosting: 
 def test_it_leaves_nothing_of_its_own(hosting: Hosting) -> None:
     hosting.remove()
     hosting.stack().destroy()
-    assert hosting.provider.kubectl("get", "namespace", NAMESPACE, "--ignore-not-found").output == ""
-    left = hosting.user.kubectl(
-        "get", "namespaces,apiservices,clusterroles,mutatingadmissionpolicies", "-o", "name"
-    ).output
+    assert hosting.provider("get", "namespace", NAMESPACE, "--ignore-not-found") == ""
+    left = hosting.user("get", "namespaces,apiservices,clusterroles,mutatingadmissionpolicies", "-o", "name")
     ours = ("olm", "operators", "packages", "hosted-mesh-olm-operator", "hosted-mesh-operators")
     names = [one.rpartition("/")[2] for one in left.splitlines()]
     assert [one for one in names if one in ours] == []

@@ -9,53 +9,33 @@ import json
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cryptography.x509 import load_pem_x509_certificate
 
 from sandbox import toolchain
-from sandbox.clusters import Cluster, Sandbox
+from sandbox.clusters import Cluster
 from sandbox.engine import operators
 from sandbox.engine.deployment import POLICY_PACK
 from sandbox.engine.example_catalog import OLM, Config, bundle
 from sandbox.progress import Progress
 from sandbox.proof import stored_secrets
-from sandbox.toolchain import Tools
 from sandbox.toolchain.catalogue import FOR_OPERATORS
-from tests.engine.library.engine import Project, Stack
-from tests.live.operators.hosting import secrets_of_the_control_plane, stack_of
+from tests.engine.library.engine import Project
+from tests.live.operators.hosting import HOSTED, Hosting, secrets_of_the_control_plane
 from tests.support.clusters import started
 from tests.support.kubectl import Kubectl
 from tests.support.waiting import eventually
 
-NAMESPACE, HOSTED, OTHER, SHOP = "operators-north", "olm", "operators-south", "shop"
+NAMESPACE, OTHER, SHOP = "operators-north", "operators-south", "shop"
 HOST = "tunnel.sandbox.test"
 IMAGE = "sandbox/users-catalog:1"
 PACKAGES = "/apis/packages.operators.coreos.com/v1/namespaces/shop/packagemanifests"
 
 
-@dataclass(frozen=True)
-class Hosting:
-    """The two clusters, and the stack `operators`."""
-
-    sandbox: Sandbox
-    tools: Tools
-    project: Project
-
-    @property
-    def provider(self) -> Kubectl:
-        return Kubectl.of(self.sandbox.control_plane, self.tools)
-
-    @property
-    def user(self) -> Kubectl:
-        return Kubectl.of(self.sandbox.data_plane, self.tools)
-
-    def stack(self, **fields: Any) -> Stack:
-        hosted = self.sandbox.data_plane
-        return stack_of(self.project, "operators", self.sandbox, hosted, {**document_of(hosted), **fields})
+class Tunnelled(Hosting):
+    """The hosted cluster with a user's catalogs."""
 
     def state(self, name: str) -> str:
         """State of catalog-operator's connection to a user's CatalogSource."""
@@ -111,11 +91,12 @@ def document_of(hosted: Cluster) -> Config:
 
 
 @pytest.fixture(scope="module")
-def hosting(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Iterator[Hosting]:
+def hosting(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Iterator[Tunnelled]:
     tools = toolchain.ensure(also=FOR_OPERATORS, progress=progress)
     directory = tmp_path_factory.mktemp("tunnel")
     with started(directory / "state", tools, progress) as sandbox:
-        found = Hosting(sandbox, tools, Project.make(directory / "project", sandbox, tools))
+        hosted, project = sandbox.data_plane, Project.make(directory / "project", sandbox, tools)
+        found = Tunnelled(sandbox, tools, project, hosted, document_of(hosted))
         found.stack().succeed("up", "--yes", "--policy-pack", str(POLICY_PACK))
         found.user("create", "namespace", SHOP)
         yield found
@@ -148,7 +129,7 @@ def catalog_pod(namespace: str) -> list[Config]:
     ]
 
 
-def test_the_agent_is_the_one_pod_of_the_provider_in_the_hosted_cluster(hosting: Hosting) -> None:
+def test_the_agent_is_the_one_pod_of_the_provider_in_the_hosted_cluster(hosting: Tunnelled) -> None:
     pods = [
         pod
         for pod in hosting.user.get("pods", "-A")["items"]
@@ -162,7 +143,7 @@ def test_the_agent_is_the_one_pod_of_the_provider_in_the_hosted_cluster(hosting:
     assert rights == {name for name in rights if name.startswith("self")}
 
 
-def test_a_users_catalog_becomes_ready_beside_the_providers(hosting: Hosting) -> None:
+def test_a_users_catalog_becomes_ready_beside_the_providers(hosting: Tunnelled) -> None:
     hosting.user.apply(source("users", image=IMAGE))
     eventually(lambda: hosting.state("users") == "READY", "the user's catalog is reached")
     (pod,) = hosting.user.get("pods", "-n", SHOP, "-l", "olm.catalogSource=users")["items"]
@@ -171,7 +152,7 @@ def test_a_users_catalog_becomes_ready_beside_the_providers(hosting: Hosting) ->
     eventually(lambda: hosting.packages() == wanted, "both catalogs' packages are listed")
 
 
-def test_its_operator_is_installed(hosting: Hosting) -> None:
+def test_its_operator_is_installed(hosting: Tunnelled) -> None:
     group = {"apiVersion": f"{OLM}/v1", "kind": "OperatorGroup", "metadata": {"name": "shop", "namespace": SHOP}}
     hosting.user.apply(
         {**group, "spec": {"targetNamespaces": [SHOP]}},
@@ -191,7 +172,7 @@ def test_its_operator_is_installed(hosting: Hosting) -> None:
     assert hosting.user.get("deployment", "users-demo", "-n", SHOP)["status"]["readyReplicas"] == 1
 
 
-def test_without_its_agent_the_catalog_is_away_until_the_agent_is_back(hosting: Hosting) -> None:
+def test_without_its_agent_the_catalog_is_away_until_the_agent_is_back(hosting: Tunnelled) -> None:
     agent = ("scale", "deployment/tunnel-agent", "-n", HOSTED)
     hosting.user(*agent, "--replicas=0")
     eventually(lambda: hosting.state("users") == "TRANSIENT_FAILURE", "the user's catalog is away")
@@ -199,7 +180,7 @@ def test_without_its_agent_the_catalog_is_away_until_the_agent_is_back(hosting: 
     eventually(lambda: hosting.state("users") == "READY", "the user's catalog is back")
 
 
-def test_a_users_address_leads_to_nothing_but_catalogs_of_the_hosted_cluster(hosting: Hosting) -> None:
+def test_a_users_address_leads_to_nothing_but_catalogs_of_the_hosted_cluster(hosting: Tunnelled) -> None:
     """Another hosted cluster's catalog on the control plane is open to all Pods there, but not to this user."""
     hosting.provider.apply(*catalog_pod(OTHER))
     hosting.provider("wait", "--for=condition=Ready", "pod/catalog", "-n", OTHER, "--timeout=120s")
@@ -233,7 +214,7 @@ def test_a_users_address_leads_to_nothing_but_catalogs_of_the_hosted_cluster(hos
     hosting.user("delete", f"catalogsource.{OLM}", *refused, *elsewhere, "-n", SHOP)
 
 
-def test_another_accounts_token_opens_no_tunnel(hosting: Hosting, tmp_path: Path) -> None:
+def test_another_accounts_token_opens_no_tunnel(hosting: Tunnelled, tmp_path: Path) -> None:
     """From the hosted cluster's network: the agent's token, and those of another account, audience and cluster."""
     authority = tmp_path / "ca.crt"
     authority.write_text(hosting.user.get("configmap", "tunnel-agent", "-n", HOSTED)["data"]["ca.crt"])
@@ -269,7 +250,7 @@ def test_another_accounts_token_opens_no_tunnel(hosting: Hosting, tmp_path: Path
     assert log.count("Client authentication failed") >= 3
 
 
-def test_no_secret_of_the_control_plane_is_in_the_hosted_clusters_etcd(hosting: Hosting) -> None:
+def test_no_secret_of_the_control_plane_is_in_the_hosted_clusters_etcd(hosting: Tunnelled) -> None:
     """Every byte, older revisions too."""
     search = secrets_of_the_control_plane(hosting.sandbox, hosting.stack())
     # Public, and there: the search finds it.
@@ -278,7 +259,7 @@ def test_no_secret_of_the_control_plane_is_in_the_hosted_clusters_etcd(hosting: 
     stored_secrets.look(search, hosting.sandbox.data_plane.etcd_items())
 
 
-def test_without_the_field_the_catalog_is_unreachable(hosting: Hosting) -> None:
+def test_without_the_field_the_catalog_is_unreachable(hosting: Tunnelled) -> None:
     hosting.stack(tunnel=None).succeed("up", "--yes", "--skip-preview")
     eventually(lambda: hosting.state("users") == "TRANSIENT_FAILURE", "the user's catalog is away")
     assert not hosting.user.exists("deployment", "tunnel-agent", "-n", HOSTED)

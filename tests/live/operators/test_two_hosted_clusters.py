@@ -35,7 +35,7 @@ def both(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Iterat
         for name, cluster in zip(("north", "south"), hosted, strict=True):
             document = document_of(cluster, name, f"{name}.sandbox.test")
             one = Hosting(sandbox, tools, project, cluster, document, f"operators-{name}")
-            assert one.user.kubectl("label", "nodes", "--all", "example.com/pool=operators").code == 0
+            one.user("label", "nodes", "--all", "example.com/pool=operators")
             one.stack().succeed("up", "--yes")
             found.append(one)
         yield found[0], found[1]
@@ -99,13 +99,13 @@ def test_one_user_reaches_neither_the_others_catalog_nor_its_packages(both: tupl
         one.apply({"apiVersion": f"{OLM}/v1alpha1", "kind": "CatalogSource", "metadata": metadata, "spec": spec})
     eventually(lambda: state("own") == "READY", "its own catalog is reached")
     eventually(lambda: state("others") == "TRANSIENT_FAILURE", "the other one's is not")
-    one.user.kubectl("delete", "namespace", "hostile")
+    one.user.run("delete", "namespace", "hostile")
 
     # An administrator of the one has no rights at the other one's packageserver.
-    assert one.user.kubectl("create", "serviceaccount", "caller", "-n", "default").code == 0
+    one.user("create", "serviceaccount", "caller", "-n", "default")
     role = ("--clusterrole=cluster-admin", "--serviceaccount=default:caller")
-    assert one.user.kubectl("create", "clusterrolebinding", "caller", *role).code == 0
-    token = one.user.kubectl("create", "token", "caller", "-n", "default").output.strip()
+    one.user("create", "clusterrolebinding", "caller", *role)
+    token = one.user("create", "token", "caller", "-n", "default").strip()
     answers = []
     for hosting in both:
         host = hosting.document["packageServer"]["host"]
@@ -132,7 +132,7 @@ def test_one_is_removed_and_the_others_objects_stay_as_they_were(both: tuple[Hos
     before = objects(other.provider, other.namespace), other.olm("catalogsources", "olm").keys()
     one.remove()
     one.stack().destroy()
-    assert one.provider.kubectl("get", "namespace", one.namespace, "--ignore-not-found").output == ""
+    assert one.provider("get", "namespace", one.namespace, "--ignore-not-found") == ""
     assert (objects(other.provider, other.namespace), other.olm("catalogsources", "olm").keys()) == before
     other.remove()
     other.subscribe("stable")

@@ -54,14 +54,14 @@ def hosting(tmp_path_factory: pytest.TempPathFactory, progress: Progress) -> Ite
 
 def reaches(hosting: Hosting, pod: str, namespace: str) -> bool:
     """Whether the Pod's program can connect to the control plane."""
-    done = Kubectl.of(hosting.hosted, hosting.tools).run("exec", pod, "-n", namespace, "--", "python3", "-c", REACHES)
+    done = hosting.user.run("exec", pod, "-n", namespace, "--", "python3", "-c", REACHES)
     assert done.returncode == 0 or "Error" in done.stderr, done.stderr  # of the connection
     return done.returncode == 0
 
 
 def test_a_pod_without_the_placement_does_not_reach_the_control_plane(hosting: Hosting) -> None:
     """The network's rule works, and the scheduler alone does not lead to the pool."""
-    kubectl = Kubectl.of(hosting.hosted, hosting.tools)
+    kubectl = hosting.user
     kubectl("run", "plain", "--image=sandbox/sample:1", "-n", "default")
     kubectl("wait", "--for=condition=Ready", "pod/plain", "-n", "default", "--timeout=60s")
     assert kubectl.get("pod", "plain", "-n", "default")["spec"]["nodeName"] == OTHERS
