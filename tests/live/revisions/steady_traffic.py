@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from lightkube import Client
 from lightkube.models.core_v1 import Pod as PodModel
@@ -20,7 +20,7 @@ from lightkube.resources.core_v1 import Pod, Service
 from pulumi_hosted_mesh.clusters import kubeconfig
 from pulumi_hosted_mesh.clusters.api_server import ApiServer, UnreachableError
 
-from sandbox.clusters import Sandbox
+from sandbox.clusters import Cluster, Sandbox
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.processes import Process, find
@@ -82,6 +82,11 @@ class WebhookCalls:
     calls: int = 0
     refused: list[str] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, sandbox: Sandbox, cluster: Cluster) -> Self:
+        request = kubeconfig.KubeconfigRequest(context=cluster.name)
+        return cls(ApiServer(kubeconfig.from_file(str(sandbox.kubeconfig), request)))
+
     def run(self, over: threading.Event) -> None:
         while not over.is_set():
             for path, manifest in ((PODS, pod_manifest("tried")), (POLICIES, POLICY)):
@@ -119,8 +124,7 @@ class Traffic:
     def __init__(self, mesh: CalledMesh, directory: Path, gateway: str | None = None) -> None:
         """gateway: `<namespace>/<name>` of its Service; None for the clients beside a sidecar alone."""
         self.mesh, self.gateway, self.directory = mesh, gateway, directory
-        config = kubeconfig.KubeconfigRequest(context=mesh.sandbox.data_plane.name)
-        self.webhooks = WebhookCalls(ApiServer(kubeconfig.from_file(str(mesh.sandbox.kubeconfig), config)))
+        self.webhooks = WebhookCalls.of(mesh.sandbox, mesh.sandbox.data_plane)
         self.clients: dict[str, Requests] = {}
         self.files: list[Path] = []
         self._made = 0

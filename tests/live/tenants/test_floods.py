@@ -22,8 +22,6 @@ from typing import Any
 import pytest
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.core_v1 import Pod, ResourceQuota, Service
-from pulumi_hosted_mesh.clusters import kubeconfig
-from pulumi_hosted_mesh.clusters.api_server import ApiServer
 
 from sandbox.progress import Progress
 from sandbox.proof import workloads
@@ -107,8 +105,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory, tools: Tools, progress: Progre
 def measured(lab: Lab, files: Files, seconds: float) -> Iterator[Measured]:
     """Connections and webhook calls of the other tenant for so long, and until the block ends."""
     bank, found, over = lab.tenants[BANK], Measured(), threading.Event()
-    request = kubeconfig.KubeconfigRequest(context=bank.cluster.name)
-    calls = WebhookCalls(ApiServer(kubeconfig.from_file(str(lab.sandbox.kubeconfig), request)))
+    calls = WebhookCalls.of(lab.sandbox, bank.cluster)
     calling = threading.Thread(target=calls.run, args=[over])
     calling.start()
     command = [*lab.sandbox.enter(bank.cluster.name), *map(str, files.command(bank, seconds, 1, 0.1))]

@@ -24,8 +24,6 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from lightkube.resources.core_v1 import Pod, Secret, Service
-from pulumi_hosted_mesh.clusters import kubeconfig
-from pulumi_hosted_mesh.clusters.api_server import ApiServer
 
 from sandbox.clusters import Cluster, Sandbox
 from sandbox.progress import Progress
@@ -117,8 +115,7 @@ def hostile(lab: Lab, served: Any, front: Front, mode: str) -> Iterator[None]:
     bank = lab.tenants[BANK]
     deployed = bank.deployed
     caller = deployed.program_of(served[BANK][workloads.CALLER], identity.AGENT)
-    request = kubeconfig.KubeconfigRequest(context=bank.cluster.name)
-    calls = WebhookCalls(ApiServer(kubeconfig.from_file(str(lab.sandbox.kubeconfig), request)))
+    calls = WebhookCalls.of(lab.sandbox, bank.cluster)
     over, failed, requests = threading.Event(), list[str](), list[float]()
 
     def ask() -> None:

@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 from lightkube.resources.core_v1 import Namespace, Pod, Service
-from pulumi_hosted_mesh.clusters import kubeconfig
-from pulumi_hosted_mesh.clusters.api_server import ApiServer
 
 from sandbox.progress import Progress
 from sandbox.proof import identity, traffic, workloads
@@ -175,8 +173,7 @@ def test_a_flood_of_one_tenant_reaches_no_other(lab: Lab, served: Any) -> None:
     shop, bank = lab.tenants[SHOP], lab.tenants[BANK]
     deployed = bank.deployed
     caller = deployed.program_of(served[BANK][workloads.CALLER], identity.AGENT)
-    request = kubeconfig.KubeconfigRequest(context=bank.cluster.name)
-    calls = WebhookCalls(ApiServer(kubeconfig.from_file(str(lab.sandbox.kubeconfig), request)))
+    calls = WebhookCalls.of(lab.sandbox, bank.cluster)
     limited = lab.counted("envoy_local_rate_limit_rate_limited")
     xds = cluster_of(BANK)
     connections = lab.counted("envoy_cluster_upstream_cx_total", xds)
@@ -228,8 +225,7 @@ def test_a_tenant_leaves_and_the_other_one_notices_nothing(lab: Lab, served: Any
 
     eventually(disconnected, seconds=60)
     xds = cluster_of(BANK)
-    request = kubeconfig.KubeconfigRequest(context=bank.cluster.name)
-    calls = WebhookCalls(ApiServer(kubeconfig.from_file(str(lab.sandbox.kubeconfig), request)))
+    calls = WebhookCalls.of(lab.sandbox, bank.cluster)
     over, requests, failed = threading.Event(), 0, list[str]()
     connections = lab.counted("envoy_cluster_upstream_cx_total", xds)
     etcd = lab.sandbox.control_plane.etcd_revision()
