@@ -208,6 +208,20 @@ class Api:
             self.kubectl("delete", "namespace", *namespaces)
             self.kubectl("delete", "-f", definitions)
 
+    @contextmanager
+    def with_sidecar(self, name: str, namespace: str, revision: str) -> Iterator[None]:
+        """A Pod as injection of this revision labels it, in a namespace of its own, for as long as the block runs."""
+        self.kubectl("create", "namespace", namespace)
+        overrides = json.dumps({"metadata": {"annotations": {"istio.io/rev": revision}}})
+        labels = f"--labels=service.istio.io/canonical-name={name}"
+        made = self.kubectl("run", name, "-n", namespace, f"--image={name}", labels, f"--overrides={overrides}")
+        assert made.code == 0, made.text
+        try:
+            yield
+        finally:
+            self.kubectl("delete", "pod", name, "-n", namespace, "--ignore-not-found", "--now")
+            self.kubectl("delete", "namespace", namespace)
+
     def get(self, *arguments: str) -> Any:
         done = self.kubectl("get", *arguments, "-o", "json")
         assert done.code == 0, done.text

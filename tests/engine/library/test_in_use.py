@@ -26,14 +26,8 @@ Config = dict[str, Any]
 @pytest.fixture
 def pod(user: Api) -> Iterator[str]:
     """A Pod with a sidecar of the revision `next`, as injection labels it."""
-    user.kubectl("create", "namespace", NAMESPACE)
-    overrides = '{"metadata": {"annotations": {"istio.io/rev": "next"}}}'
-    labels = "--labels=service.istio.io/canonical-name=cart"
-    made = user.kubectl("run", "cart", "-n", NAMESPACE, "--image=cart", labels, f"--overrides={overrides}")
-    assert made.code == 0, made.text
-    yield "cart"
-    user.kubectl("delete", "pod", "cart", "-n", NAMESPACE, "--ignore-not-found", "--now")
-    user.kubectl("delete", "namespace", NAMESPACE)
+    with user.with_sidecar("cart", NAMESPACE, NEXT):
+        yield "cart"
 
 
 def of_both(mesh: Config) -> Config:

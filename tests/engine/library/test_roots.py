@@ -35,14 +35,8 @@ FIRST, NEXT = "demo root", "demo-next root"
 @pytest.fixture
 def proxy(user: Api) -> Iterator[str]:
     """A Pod with a sidecar of the mesh, as injection labels it."""
-    user.kubectl("create", "namespace", SHOP)
-    overrides = '{"metadata": {"annotations": {"istio.io/rev": "default"}}}'
-    labels = "--labels=service.istio.io/canonical-name=cart"
-    made = user.kubectl("run", "cart", "-n", SHOP, "--image=cart", labels, f"--overrides={overrides}")
-    assert made.code == 0, made.text
-    yield "cart"
-    user.kubectl("delete", "pod", "cart", "-n", SHOP, "--ignore-not-found", "--now")
-    user.kubectl("delete", "namespace", SHOP)
+    with user.with_sidecar("cart", SHOP, "default"):
+        yield "cart"
 
 
 class Mesh:
