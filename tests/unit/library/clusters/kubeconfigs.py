@@ -5,6 +5,10 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from pulumi_hosted_mesh.clusters.kubeconfig import minimal
+
+from tests.support.authorities import Authority, pem
+
 CA = base64.b64encode(b"-----BEGIN CERTIFICATE-----\nprovider\n").decode()
 
 OTHER_CA = base64.b64encode(b"-----BEGIN CERTIFICATE-----\nuser\n").decode()
@@ -27,3 +31,10 @@ def content(**changes: Any) -> dict[str, Any]:
         ],
     }
     return whole | changes
+
+
+def administrators(name: str, authority: Authority) -> str:
+    """A kubeconfig of a cluster's administrator. name: of the cluster. authority: of its API server."""
+    data = base64.b64encode(pem(authority.certificate)).decode()
+    entry = {"server": f"https://api.{name}.test:6443", "certificate-authority-data": data}
+    return minimal("c", entry, {"token": f"administrator-of-{name}"})

@@ -14,26 +14,12 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.dns import DnsBridge
 from pulumi_hosted_mesh.spec.load import read_document
 
-from tests.support.authorities import Authority, pem
+from tests.support.authorities import Authority
+from tests.unit.library.clusters.kubeconfigs import administrators
 from tests.unit.library.dns.documents import RFC2136, document, provider
 from tests.unit.library.program import Registered, run, secret
 
 SECRETS = ("etcd-password", "tsig-secret-value", "token-of-north", "token-of-south")
-
-
-def kubeconfig(name: str, authority: Authority) -> str:
-    data = base64.b64encode(pem(authority.certificate)).decode()
-    entry = {"server": f"https://api.{name}.test:6443", "certificate-authority-data": data}
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "c",
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
-            "clusters": [{"name": "c", "cluster": entry}],
-            "users": [{"name": "c", "user": {"token": f"administrator-of-{name}"}}],
-        }
-    )
 
 
 def registered(given: dict[str, Any] | None = None, **fields: Any) -> list[Registered]:
@@ -47,7 +33,7 @@ def registered(given: dict[str, Any] | None = None, **fields: Any) -> list[Regis
                 {
                     "edge": one.arguments(),
                     "cluster": hosted_mesh.DataPlaneCluster(
-                        one.name, kubeconfig=kubeconfig(one.name, authorities[one.name])
+                        one.name, kubeconfig=administrators(one.name, authorities[one.name])
                     ),
                     "admission_zones": [f"{one.name}.example.com"],
                 },
@@ -56,7 +42,7 @@ def registered(given: dict[str, Any] | None = None, **fields: Any) -> list[Regis
         }
         arguments: dict[str, Any] = {
             "bridge": bridge.arguments(),
-            "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=kubeconfig("centre", authorities["centre"])),
+            "cluster": hosted_mesh.ControlPlaneCluster(kubeconfig=administrators("centre", authorities["centre"])),
             "publisher_kubeconfigs": {name: edge.publisher_kubeconfig for name, edge in edges.items()},
             "reader_kubeconfigs": {name: edge.reader_kubeconfig for name, edge in edges.items()},
             "credentials": {

@@ -10,6 +10,7 @@ import pulumi_hosted_mesh as hosted_mesh
 import pytest
 import yaml
 from pulumi_hosted_mesh.boundary.cacerts import cacerts_files
+from pulumi_hosted_mesh.clusters.kubeconfig import minimal
 from pulumi_hosted_mesh.observability import debug_proxy_objects as objects
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.load import read_document
@@ -27,19 +28,11 @@ KEY = "-----BEGIN PRIVATE KEY-----\nof the intermediate\n-----END PRIVATE KEY---
 
 
 def registered(given: dict[str, Any], **arguments: Any) -> list[Registered]:
-    entry = {"server": "https://api.control-plane.test"}
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
-        "clusters": [{"name": "c", "cluster": entry}],
-        "users": [{"name": "c", "user": {"token": "administrator"}}],
-    }
+    content = minimal("c", {"server": "https://api.control-plane.test"}, {"token": "administrator"})
     parsed = read_document(Observability, given)
 
     def program() -> None:
-        cluster = hosted_mesh.ControlPlaneCluster(kubeconfig=json.dumps(content), identity="control-plane")
+        cluster = hosted_mesh.ControlPlaneCluster(kubeconfig=content, identity="control-plane")
         own: Any = {"observability": parsed.arguments(), "control_plane": cluster, **arguments}
         hosted_mesh.MeshObservability("demo", own)
 

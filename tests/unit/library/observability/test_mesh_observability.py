@@ -9,6 +9,7 @@ import pulumi_hosted_mesh as hosted_mesh
 import pytest
 import yaml
 from pulumi_hosted_mesh.boundary.cacerts import cacerts_files
+from pulumi_hosted_mesh.clusters.kubeconfig import minimal
 from pulumi_hosted_mesh.control_plane.istiod_values import mesh_config
 from pulumi_hosted_mesh.control_plane.pushed_metrics import LOG_ATTRIBUTES
 from pulumi_hosted_mesh.observability import control_objects, proxy_objects, rules
@@ -29,15 +30,8 @@ CLUSTERS = {"control_plane": hosted_mesh.ControlPlaneCluster, "data_plane": host
 
 def cluster(role: str) -> Any:
     entry = {"server": f"https://api.{role.replace('_', '-')}.test", "insecure-skip-tls-verify": False}
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
-        "clusters": [{"name": "c", "cluster": entry}],
-        "users": [{"name": "c", "user": {"token": f"administrator-of-{role}"}}],
-    }
-    return CLUSTERS[role](kubeconfig=json.dumps(content), identity=role.replace("_", "-"))
+    content = minimal("c", entry, {"token": f"administrator-of-{role}"})
+    return CLUSTERS[role](kubeconfig=content, identity=role.replace("_", "-"))
 
 
 def registered(given: dict[str, Any], *roles: str, **arguments: Any) -> list[Registered]:

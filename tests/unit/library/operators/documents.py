@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from typing import Any
 
-from tests.support.authorities import Authority, pem
+from tests.support.authorities import Authority
+from tests.unit.library.clusters.kubeconfigs import administrators
 
 CONTENT = "\n---\n".join(
     json.dumps(one)
@@ -35,15 +35,4 @@ def document(**fields: Any) -> dict[str, Any]:
 
 def kubeconfig(name: str) -> str:
     """A kubeconfig of an administrator. name: of the cluster."""
-    data = base64.b64encode(pem(Authority(name).certificate)).decode()
-    entry = {"server": f"https://api.{name}.test:6443", "certificate-authority-data": data}
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "c",
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
-            "clusters": [{"name": "c", "cluster": entry}],
-            "users": [{"name": "c", "user": {"token": f"administrator-of-{name}"}}],
-        }
-    )
+    return administrators(name, Authority(name))
