@@ -8,16 +8,23 @@ from typing import Any
 
 import pulumi_hosted_mesh as hosted_mesh
 import pytest
-from pulumi_hosted_mesh.operators import crds, hosted_operators
+from pulumi_hosted_mesh.operators import crds
 from pulumi_hosted_mesh.operators.placement import expression, policies
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.operators import Operators
 
-from tests.unit.library.operators.documents import document, kubeconfig
-from tests.unit.library.program import Registered, run, secret
+from tests.unit.library.operators.documents import document
+from tests.unit.library.operators.registrations import (
+    CONTROL_PLANE,
+    DATA_PLANE,
+    answers,
+    clusters,
+    named,
+    run_upgradable,
+)
+from tests.unit.library.program import Registered
 
-CONTROL_PLANE, DATA_PLANE = "control-plane-cluster", "data-plane-cluster"
 ACCOUNTS = ("olm-operator", "catalog-operator", "packageserver")
 KEYS = ("north-packages-key", "north-packages-authority-key")
 
@@ -26,40 +33,18 @@ def registered(given: dict[str, Any] | None = None, **arguments: Any) -> list[Re
     operators = read_document(Operators, given or document())
 
     def program() -> None:
-        args: dict[str, Any] = {
-            "operators": operators.arguments(),
-            "control_plane": hosted_mesh.ControlPlaneCluster(kubeconfig=kubeconfig("centre")),
-            "data_plane": hosted_mesh.DataPlaneCluster(kubeconfig=kubeconfig("north")),
-        }
-        hosted_mesh.HostedOperators("north", {**args, **arguments})  # type: ignore[typeddict-item]
+        args: Any = {"operators": operators.arguments(), **clusters(), **arguments}
+        hosted_mesh.HostedOperators("north", args)
 
-    generation = arguments.get("token_generation", 1)
-    answers: dict[str, Any] = {
-        f"north-{name}-token-{generation}": {
-            "data": secret({"token": base64.b64encode(f"token-of-{name}".encode()).decode()})
-        }
-        for name in ACCOUNTS
-    }
-    answers |= {name: {"privateKeyPemPkcs8": secret(f"key-of-{name}")} for name in KEYS}
-    answers["north-packages-authority"] = {"certPem": "certificate-of-the-authority"}
-    answers["north-packages-certificate"] = {"certPem": "certificate-of-packageserver"}
-    with pytest.MonkeyPatch.context() as patched:
-        # No API server answers here, so an update would be rejected.
-        patched.setattr(hosted_operators, "require_upgradable", lambda *_: None)
-        return run(program, outputs=answers)
+    outputs = answers(ACCOUNTS, KEYS, arguments.get("token_generation", 1))
+    outputs["north-packages-authority"] = {"certPem": "certificate-of-the-authority"}
+    outputs["north-packages-certificate"] = {"certPem": "certificate-of-packageserver"}
+    return run_upgradable(program, outputs)
 
 
 @pytest.fixture(scope="module")
 def found() -> list[Registered]:
     return registered()
-
-
-def named(found: list[Registered], kind: str, provider: str = "") -> dict[str, Registered]:
-    return {
-        one.inputs["metadata"]["name"]: one
-        for one in found
-        if one.type.endswith(f":{kind}") and one.provider.startswith(provider)
-    }
 
 
 def pod(one: Registered) -> dict[str, Any]:

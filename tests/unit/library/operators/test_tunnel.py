@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from pathlib import Path
@@ -10,15 +9,22 @@ from typing import Any
 
 import pulumi_hosted_mesh as hosted_mesh
 import pytest
-from pulumi_hosted_mesh.operators import hosted_operators, tunnel
+from pulumi_hosted_mesh.operators import tunnel
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.operators import Operators
 
-from tests.unit.library.operators.documents import CONTENT, document, kubeconfig
-from tests.unit.library.program import Registered, run, secret
+from tests.unit.library.operators.documents import CONTENT, document
+from tests.unit.library.operators.registrations import (
+    CONTROL_PLANE,
+    DATA_PLANE,
+    answers,
+    clusters,
+    named,
+    run_upgradable,
+)
+from tests.unit.library.program import Registered
 
-CONTROL_PLANE, DATA_PLANE = "control-plane-cluster", "data-plane-cluster"
 TUNNEL = {"host": "tunnel.north.example.com", "sourceRanges": ["203.0.113.8/32"]}
 ACCOUNTS = ("olm-operator", "catalog-operator", "packageserver", "tunnel")
 KEYS = ("north-packages-key", "north-packages-authority-key", "north-tunnel-key", "north-tunnel-authority-key")
@@ -28,36 +34,18 @@ def registered(**fields: Any) -> list[Registered]:
     operators = read_document(Operators, document(**fields))
 
     def program() -> None:
-        clusters = {
-            "control_plane": hosted_mesh.ControlPlaneCluster(kubeconfig=kubeconfig("centre")),
-            "data_plane": hosted_mesh.DataPlaneCluster(kubeconfig=kubeconfig("north")),
-        }
-        hosted_mesh.HostedOperators("north", {"operators": operators.arguments(), **clusters})  # type: ignore[typeddict-item]
+        args: Any = {"operators": operators.arguments(), **clusters()}
+        hosted_mesh.HostedOperators("north", args)
 
-    tokens = {name: base64.b64encode(f"token-of-{name}".encode()).decode() for name in ACCOUNTS}
-    answers: dict[str, Any] = {
-        f"north-{name}-token-1": {"data": secret({"token": one})} for name, one in tokens.items()
-    }
-    answers |= {name: {"privateKeyPemPkcs8": secret(f"key-of-{name}")} for name in KEYS}
-    answers |= {f"north-{name}-authority": {"certPem": f"authority-of-{name}"} for name in ("packages", "tunnel")}
-    answers |= {f"north-{name}-certificate": {"certPem": f"certificate-of-{name}"} for name in ("packages", "tunnel")}
-    with pytest.MonkeyPatch.context() as patched:
-        # No API server answers here, so an update would be rejected.
-        patched.setattr(hosted_operators, "require_upgradable", lambda *_: None)
-        return run(program, outputs=answers)
+    outputs = answers(ACCOUNTS, KEYS)
+    outputs |= {f"north-{name}-authority": {"certPem": f"authority-of-{name}"} for name in ("packages", "tunnel")}
+    outputs |= {f"north-{name}-certificate": {"certPem": f"certificate-of-{name}"} for name in ("packages", "tunnel")}
+    return run_upgradable(program, outputs)
 
 
 @pytest.fixture(scope="module")
 def found() -> list[Registered]:
     return registered(tunnel=TUNNEL)
-
-
-def named(found: list[Registered], kind: str, provider: str) -> dict[str, Registered]:
-    return {
-        one.inputs["metadata"]["name"]: one
-        for one in found
-        if one.type.endswith(f":{kind}") and one.provider.startswith(provider)
-    }
 
 
 def container(found: list[Registered], provider: str, deployment: str, name: str) -> dict[str, Any]:
