@@ -13,6 +13,7 @@ from tests.support.waiting import eventually
 Config = dict[str, Any]
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("clean")
 def test_a_kill_in_the_middle(controller: Controller, documents: Config, provider: Api, user: Api) -> None:
     """The operation ends once, with nothing done by hand."""

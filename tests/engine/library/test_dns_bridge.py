@@ -157,6 +157,7 @@ def test_the_two_stacks(project: Project, provider: Api, user: Api) -> None:
     there.destroy()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("clean")
 def test_an_edge_that_was_destroyed_is_made_again(project: Project, user: Api) -> None:
     """The kind has outlived it, with all DNSEndpoints. Where it is to go with the edge, it may be somebody else's."""

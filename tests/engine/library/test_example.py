@@ -50,6 +50,7 @@ def test_two_clusters(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools, pro
     stack.destroy()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("clean")
 def test_clusters_from_outputs(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools, provider: Api) -> None:
     """Their kubeconfigs are known only while the program runs, and are encrypted wherever the engine keeps them."""

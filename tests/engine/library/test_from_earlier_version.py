@@ -117,6 +117,7 @@ def test_a_mesh_in_separate_stacks(
         stack.destroy()
 
 
+@pytest.mark.nightly("separate stacks")
 @pytest.mark.usefixtures("clean")
 def test_a_bridge_in_two_stacks(
     tmp_path: Path, earlier: Path, engine_sandbox: Sandbox, tools: Tools, provider: Api, user: Api

@@ -75,6 +75,7 @@ def test_life_of_two_gateways(project: Project, mesh: Config, user: Api) -> None
     stack.destroy()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("clean")
 def test_a_gateway_survives_a_change_of_the_first_revision(project: Project, mesh: Config, user: Api) -> None:
     """It is the membership's: another revision serves it, in the Pods that it already has or in new ones."""

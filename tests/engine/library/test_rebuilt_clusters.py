@@ -68,7 +68,10 @@ def doctor(sandbox: Sandbox) -> set[str]:
 @pytest.mark.parametrize(
     ("name", "runs", "said"),
     [
-        ("data-plane", ("cluster", "access", "control-plane", "data-plane"), {"another-authority"}),
+        pytest.param(
+            *("data-plane", ("cluster", "access", "control-plane", "data-plane"), {"another-authority"}),
+            marks=pytest.mark.nightly,
+        ),
         ("control-plane", ("control-plane",), {"missing-cacerts", "no-istiod", "missing-kubeconfig"}),
     ],
     ids=["data-plane", "control-plane"],

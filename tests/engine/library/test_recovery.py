@@ -104,6 +104,7 @@ def test_states_are_restored(stacks: dict[str, Stack], provider: Api, user: Api)
     trust.restore(encrypted)
 
 
+@pytest.mark.nightly("lost")
 def test_a_lost_intermediate_and_a_lost_root(stacks: dict[str, Stack], provider: Api, user: Api) -> None:
     before, old = versions(provider, user), files(provider)
     lost(stacks["trust"])
@@ -125,6 +126,7 @@ def test_a_lost_intermediate_and_a_lost_root(stacks: dict[str, Stack], provider:
     assert differences(before, versions(provider, user)) == dict.fromkeys({CACERTS, ISTIOD, *WEBHOOKS}, "changed")
 
 
+@pytest.mark.nightly("lost")
 def test_a_lost_namespace_of_the_control_plane(stacks: dict[str, Stack], provider: Api, user: Api) -> None:
     before, old = versions(provider, user), files(provider)
     assert provider.kubectl("delete", "namespace", NAMESPACE).code == 0
@@ -139,6 +141,7 @@ def test_a_lost_namespace_of_the_control_plane(stacks: dict[str, Stack], provide
         assert stack.up().summary().keys() == {"unchanged"}, name
 
 
+@pytest.mark.nightly("lost")
 def test_a_state_that_is_behind_the_clusters(
     stacks: dict[str, Stack], project: Project, mesh: Config, provider: Api, user: Api
 ) -> None:
@@ -167,6 +170,7 @@ def test_a_state_that_is_behind_the_clusters(
         assert stack.up().summary().keys() == {"unchanged"}, name
 
 
+@pytest.mark.nightly("taken in")
 def test_what_is_there_is_taken_into_a_new_state(
     stacks: dict[str, Stack], tmp_path: Path, provider: Api, user: Api
 ) -> None:
@@ -226,14 +230,7 @@ def changed(mesh: Config, turn: int) -> Config:
 
 @pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize(
-    "turns",
-    [
-        1,
-        *(
-            pytest.param(3, id=f"nightly {part}", marks=pytest.mark.nightly("killed"))
-            for part in ("one", "two", "three")
-        ),
-    ],
+    "turns", [pytest.param(3, id=part, marks=pytest.mark.nightly(f"killed {part}")) for part in ("one", "two", "three")]
 )
 def test_a_run_that_is_killed_at_a_random_moment_is_finished_by_the_next(
     project: Project, mesh: Config, provider: Api, user: Api, turns: int

@@ -13,7 +13,7 @@ from tests.engine.library.engine import Project
 PROGRAM = Path(__file__).parent / "renamed"
 
 
-@pytest.mark.parametrize("before", [{}, {"open": True}])
+@pytest.mark.parametrize("before", [{}, pytest.param({"open": True}, marks=pytest.mark.nightly)])
 def test_a_rename_with_an_alias_makes_no_authority_anew(
     before: dict[str, bool], tmp_path: Path, engine_sandbox: Sandbox, tools: Tools
 ) -> None:

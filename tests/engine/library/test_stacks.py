@@ -395,6 +395,7 @@ def test_two_revisions_side_by_side_and_a_tag_that_moves(
     project.stack("revisions", moved).destroy()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("clean")
 def test_another_revision_is_there_before_the_old_one_goes(project: Project, mesh: Config) -> None:
     """In one step: all of the new one is made, webhooks last, before anything is deleted, and of the old one webhooks

@@ -64,6 +64,7 @@ def test_in_place_nothing_is_replaced(
     stack.destroy()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("clean")
 def test_separate_stacks_take_the_same_way(project: Project, mesh: dict[str, Any], user: Api) -> None:
     """As docs/upgrade.md has it: at each step one istiod is asked about Pods of `istio-injection: enabled`."""

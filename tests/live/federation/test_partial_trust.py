@@ -40,6 +40,8 @@ from tests.support.authorities import DAY, NOW, Authority, pem
 from tests.support.clusters import started
 from tests.support.envoys import shown_by
 
+# With each change tests/engine/library/test_bundles.py has gateways and callers judge certificates of several roots.
+pytestmark = pytest.mark.nightly
 # Each mesh's own, those that they move to, and one of nobody's.
 ROOTS = {
     name: Authority(f"the root of {name}", ends=NOW + 3650 * DAY)
@@ -143,7 +145,6 @@ def test_nothing_else_of_a_mesh_is_verified_by_a_peers_root(meshes: Meshes) -> N
     assert validators(meshes, "west", CALLED, NAMESPACE) == {}
 
 
-@pytest.mark.nightly
 def test_a_mesh_moves_to_another_root_while_both_are_in_its_bundle(meshes: Meshes, tmp_path: Path) -> None:
     """And who calls meanwhile loses nothing."""
     answered(meshes, CALLER, 200)
@@ -164,7 +165,6 @@ def test_a_mesh_moves_to_another_root_while_both_are_in_its_bundle(meshes: Meshe
     assert answers.keys() == {f"200 {meshes.pod('west', CALLED).metadata.name}"}, answers
 
 
-@pytest.mark.nightly
 def test_through_an_egress_gateway_both_verify_each_other_as_before(meshes: Meshes) -> None:
     """East's calls have left through it since the bundles shrank. It passes TLS on, so no chain of it has a peer's
     root: as a proxy of the mesh it may itself call what is imported, and that is all."""
@@ -175,7 +175,6 @@ def test_through_an_egress_gateway_both_verify_each_other_as_before(meshes: Mesh
     assert validators(meshes, "east", "egress", "mesh-east") == {f"outbound|{PORT}||{HOST}": {"west.mesh.local"}}
 
 
-@pytest.mark.nightly
 def test_a_caller_does_not_believe_a_gateway_of_another_root_and_doctor_says_so(meshes: Meshes) -> None:
     """East is told another root of west, whose gateway it reaches through its egress gateway. Within east nothing
     changes."""

@@ -124,6 +124,7 @@ def test_the_page_about_federations_shows_these_meshes(meshes: Meshes) -> None:
     assert shown == federation_picture(resource for stack in stacks for resource in stack.resources())
 
 
+@pytest.mark.nightly
 def test_the_near_one_of_two_is_asked_while_it_lives(meshes: Meshes) -> None:
     with asking(meshes) as answers:
         assert reviewers(meshes) == {"west"}
@@ -207,6 +208,7 @@ def test_a_gateway_whose_packets_vanish_is_left_and_no_request_fails(meshes: Mes
     assert {answer.partition(" ")[0] for answer in answers} == {"200"}, answers
 
 
+@pytest.mark.nightly
 def test_a_gateway_that_is_gone_hurts_only_those_who_need_it(meshes: Meshes) -> None:
     def rated() -> bool:
         try:
@@ -297,6 +299,7 @@ def told_of_west(meshes: Meshes) -> dict[str, bool]:
     return {name: bool(OF_WEST.search(text)) for name, text in found.items()}
 
 
+@pytest.mark.nightly
 def test_a_mesh_leaves_and_no_request_of_the_others_fails(meshes: Meshes) -> None:
     """The near one, so all that productpage asks moves to the far one meanwhile."""
     seen(lambda: reviewer(meshes), "west")
@@ -323,6 +326,7 @@ def secrets_of(meshes: Meshes, mesh: str) -> Iterator[Found]:
             yield Found(f"{mesh}'s Secret {secret.metadata.name}: {name}", base64.b64decode(value))
 
 
+@pytest.mark.nightly
 def test_no_peers_credential_and_no_key_of_the_control_plane_is_in_a_data_planes_etcd(meshes: Meshes) -> None:
     """By content, in any encoding, with what etcd has of deleted and earlier objects: kubeconfigs, tokens, keys."""
     deployed = meshes.deployed

@@ -479,6 +479,7 @@ def away(shop: Shop) -> Iterator[None]:
         killing.join()
 
 
+@pytest.mark.nightly("away")
 def test_a_cluster_that_is_away_delays_no_other_and_converges_later(shop: Shop, tools: Tools) -> None:
     places = inventory()
     places["clusters"].append({"name": AWAY, "mesh": "west"})

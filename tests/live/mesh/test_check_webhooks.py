@@ -161,6 +161,7 @@ NIGHTLY = {
     *(f"{what}, {VALIDATING.__name__}" for what in ("another root", "another name", "a name that is not there")),
     *(f"{what}, {VALIDATING.__name__}" for what in ("no way there", "nobody answers")),
     *("validation fails open", "injection is not asked", "somebody else refuses"),
+    *("no validation webhook", "nothing is accepted", "no sidecar"),
 }
 """Second ways to a cause that another case has."""
 assert {what for what, *_ in BREAKS} >= NIGHTLY

@@ -18,6 +18,8 @@ from tests.live.revisions.mesh_of_versions import DEFAULT, Mesh, charts_of
 from tests.live.revisions.two_data_planes import OK, answers, uids
 from tests.support.clusters import started
 
+# test_two_versions.py moves a mesh with each change, and tests/engine/library/test_upgrade.py updates one in place.
+pytestmark = pytest.mark.nightly
 NEXT = "1-32"
 INJECTION, TAGGED = "istio-sidecar-injector-mesh-demo", "istio-revision-tag-default-mesh-demo"
 OF_NEXT = f"istio-sidecar-injector-{NEXT}-mesh-demo"
@@ -70,7 +72,7 @@ def test_an_istiod_that_does_not_start_leaves_the_old_one_at_work(mesh: Mesh) ->
     assert mesh.istiods() == {old: "1.31.1"}
 
 
-@pytest.mark.nightly
+@pytest.mark.nightly("canary")
 def test_a_canary_beside_the_revision_default_and_back(mesh: Mesh) -> None:
     """As `istioctl tag set default` does it: the label of namespaces stays, and a restart moves a workload."""
     pods = mesh.pods()

@@ -48,6 +48,7 @@ def user(
         yield alone
 
 
+@pytest.mark.nightly
 def test_the_whole_sandbox_as_an_ordinary_user(user: OrdinaryUser) -> None:
     state, home = user.place / "state", user.place / "home"
     interfaces, kept = {name for _, name in socket.if_nameindex()}, sorted(home.rglob("*"))

@@ -71,6 +71,7 @@ def have(client: Client, mesh: str) -> set[str]:
     return {str(one.metadata.namespace) for one in found if one.metadata}
 
 
+@pytest.mark.nightly
 def test_each_mesh_has_its_own_pods_and_namespaces(sandbox: Sandbox, tools: Tools, tmp_path: Path) -> None:
     client = client_of(sandbox.data_plane)
     for name, labels in LABELS.items():

@@ -31,7 +31,8 @@ from tests.support.clusters import started
 from tests.support.runners import run_by_accounts
 from tests.support.split import HERE, split_configs
 
-pytestmark = pytest.mark.usefixtures("deployed")
+# With each change tests/engine/library/test_stacks.py makes a mesh over separate stacks, and compares its objects.
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("deployed")]
 
 
 @pytest.fixture(scope="module")
