@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,13 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from schemathesis import GenerationMode
 
 from sandbox.bootstrap import CHECKOUT
+from tests.support.nightly import all_but
 from tests.unit.controller.service import Service, documents
 
-EXAMPLES = 30  # of each operation; a third of them with bodies, which take long to make
-ROUTES = [(method, path) for path, methods in api_document()["paths"].items() for method in methods]
+FEW, MANY = 12, 60
+"""Examples of each operation, with each change and nightly; a third of them with bodies, which take long to make."""
+DOCUMENT = api_document()
+ROUTES = [(method, path) for path, methods in DOCUMENT["paths"].items() for method in methods]
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +40,15 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Service:
     return service
 
 
+@cache
+def schema() -> Any:
+    """Of all operations: reading it takes longer than the requests of one."""
+    return schemathesis.openapi.from_dict(DOCUMENT)
+
+
 def requests_of(method: str, path: str) -> Any:
     """Requests of one operation, made from the schema: fitting ones and others."""
-    schema = schemathesis.openapi.from_dict(api_document())
-    operation = schema[path][method]
+    operation = schema()[path][method]
     return st.one_of(
         operation.as_strategy(generation_mode=GenerationMode.POSITIVE),
         operation.as_strategy(generation_mode=GenerationMode.NEGATIVE),
@@ -47,12 +56,13 @@ def requests_of(method: str, path: str) -> Any:
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES, ids=[f"{method} {path}" for method, path in ROUTES])
-def test_no_request_fails_the_service(fuzzed: Service, method: str, path: str) -> None:
+@pytest.mark.parametrize("examples", all_but({FEW}, [FEW, MANY]))
+def test_no_request_fails_the_service(fuzzed: Service, method: str, path: str, examples: int) -> None:
     """Most requests are of a tenant about its own objects, or they would all end at the first check."""
-    operation = api_document()["paths"][path][method]
+    operation = DOCUMENT["paths"][path][method]
     kind = path.split("/")[4] if path.count("/") > 3 else ""
 
-    @settings(max_examples=EXAMPLES // 3 if "requestBody" in operation else EXAMPLES, phases=[Phase.generate])
+    @settings(max_examples=examples // 3 if "requestBody" in operation else examples, phases=[Phase.generate])
     @given(case=requests_of(method, path), holder=HOLDERS, known=st.sampled_from([True, True, False]))
     def request(case: Any, holder: tuple[str, str], known: bool) -> None:
         if "tenant" in (case.path_parameters or {}):
@@ -68,12 +78,13 @@ def test_no_request_fails_the_service(fuzzed: Service, method: str, path: str) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_document_fails_the_service(fuzzed: Service, kind: str) -> None:
+@pytest.mark.parametrize("examples", all_but({FEW}, [FEW, MANY]))
+def test_no_document_fails_the_service(fuzzed: Service, kind: str, examples: int) -> None:
     """Documents that fit, but for one part."""
-    operation = api_document()["paths"][f"/v1/tenants/{{tenant}}/{kind}"]["post"]
+    operation = DOCUMENT["paths"][f"/v1/tenants/{{tenant}}/{kind}"]["post"]
     good = documents(kind, "acme")
 
-    @settings(max_examples=12 * EXAMPLES, phases=[Phase.generate])
+    @settings(max_examples=12 * examples, phases=[Phase.generate])
     @given(place=st.sampled_from(sorted(places(good), key=str)), value=JSON, holder=HOLDERS)
     def request(place: tuple[str | int, ...], value: Any, holder: tuple[str, str]) -> None:
         body = copy.deepcopy(good)
@@ -143,8 +154,7 @@ def test_every_reference_leads_somewhere() -> None:
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
 def test_the_schema_of_an_order_accepts_the_examples(kind: Any) -> None:
-    found = api_document()
-    body = {"$ref": f"#/components/schemas/{kind.title}Order", "components": found["components"]}
+    body = {"$ref": f"#/components/schemas/{kind.title}Order", "components": DOCUMENT["components"]}
     validator = Draft202012Validator(body)
     order = documents(kind.name, "acme")
     assert list(validator.iter_errors(order)) == []

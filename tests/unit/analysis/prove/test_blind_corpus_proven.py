@@ -1,6 +1,7 @@
 """The oracle has no rules; its verdicts on the blind corpus are those of the programs' authors.
 
-HOSTED_MESH_ORACLE_STEP: the oracle judges every n-th program of those on which it agrees; 1 for all of them.
+HOSTED_MESH_ORACLE_STEP: the oracle judges every n-th program of those on which it agrees; 1 for all of them. A third of
+its programs is judged with each change.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pytest
 from tests.corpus.blind_corpus.oracle import agrees, proven
 from tests.corpus.blind_corpus.program import BlindProgram
 from tests.corpus.blind_corpus.programs import CLEAN, LEAKS
+from tests.support.nightly import one_in
 
 EVERY = {**LEAKS, **CLEAN}
 STEP = int(os.environ.get("HOSTED_MESH_ORACLE_STEP", "4"))
@@ -75,7 +77,7 @@ def _agrees(program: BlindProgram) -> bool | None:
     return agrees(program, proven(program))
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name not in NOT_RUN | OTHERWISE][::STEP])
+@pytest.mark.parametrize("name", one_in(3, [name for name in EVERY if name not in NOT_RUN | OTHERWISE][::STEP]))
 def test_the_oracle_agrees(name: str) -> None:
     assert _agrees(EVERY[name]) is True, EVERY[name].why
 
@@ -85,6 +87,6 @@ def test_a_program_that_the_oracle_cannot_run_is_known(name: str) -> None:
     assert _agrees(EVERY[name]) is None
 
 
-@pytest.mark.parametrize("name", sorted(OTHERWISE))
+@pytest.mark.parametrize("name", one_in(3, sorted(OTHERWISE)))
 def test_a_disagreement_of_the_oracle_is_known(name: str) -> None:
     assert _agrees(EVERY[name]) is False

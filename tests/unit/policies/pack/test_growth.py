@@ -18,6 +18,7 @@ from hosted_mesh_policies.evaluation.rule import judge
 from hosted_mesh_policies.rules.tenants import TENANTS
 
 from tests.corpus import growing
+from tests.support.nightly import all_but, nightly_if
 
 SIZES = (10, 20, 40)
 LARGE = (50, 100, 200, 400, 800)
@@ -67,8 +68,13 @@ def too_fast(counts: list[Counter[str]]) -> Iterator[str]:
         yield f"all: {totals}"
 
 
-@pytest.mark.parametrize("mode", ["preview", "update"])
-@pytest.mark.parametrize("growth", growing.GROWTHS)
+@pytest.mark.parametrize(
+    ("growth", "mode"),
+    [
+        *((growth, "preview") for growth in growing.GROWTHS),
+        *(pytest.param(growth, "update", marks=nightly_if(growth != "meshes")) for growth in growing.GROWTHS),
+    ],
+)
 def test_work_grows_with_the_stack(growth: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cleared_texts, "TOGETHER", 1)  # one text more in a full batch is a batch more
     growing.judged(growing.GROWTHS[growth](2), preview=False)  # what is made once is no growth
@@ -98,7 +104,7 @@ def test_many_tenants_take_no_more_work_each_than_few() -> None:
     assert max(each[1:]) < MOST_GROWTH_OF_ALL * min(each[1:])
 
 
-@pytest.mark.parametrize("size", [2, *LARGE])
+@pytest.mark.parametrize("size", all_but({2, LARGE[-1]}, [2, *LARGE]))
 def test_a_write_parses_only_its_own_kubeconfig(size: int) -> None:
     """However many clusters came before it."""
     session = growing.session(preview=False)
