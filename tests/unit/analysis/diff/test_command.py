@@ -691,6 +691,7 @@ def test_a_new_project_is_all_new_and_a_folder_may_be_the_base(tmp_path: Path) -
 # The project's own ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_a_changed_document_is_told_in_each_of_the_librarys_stacks(tmp_path: Path) -> None:
     folder = tmp_path / "repository"
     for path in ("Pulumi.yaml", "__main__.py"):
