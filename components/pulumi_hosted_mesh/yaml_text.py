@@ -33,6 +33,14 @@ class RepeatedPartError(yaml.composer.ComposerError):
     """Aliases repeat a part of the text a million times, or without end."""
 
 
+class ImpossibleValueError(ValueError):
+    """A value contradicts its tag, or has too many digits."""
+
+    def __init__(self, place: yaml.Mark) -> None:
+        super().__init__("no value of its type")
+        self.problem_mark = place
+
+
 class WrittenInt(int):
     """A whole number with another spelling than Python's, such as 0123."""
 
@@ -148,15 +156,19 @@ def _null(loader: Any, node: yaml.Node) -> None:
 def _bool(loader: Any, node: yaml.Node) -> bool:
     text = _scalar(loader, node).lower()
     if text not in ("true", "false"):
-        raise ValueError("neither true nor false")
+        raise ImpossibleValueError(node.start_mark)
     return text == "true"
 
 
 def _int(loader: Any, node: yaml.Node) -> int:
     text = _scalar(loader, node)
     base = {"0o": 8, "0x": 16}.get(text[:2])
-    number = int(text[2:], base) if base else int(text)
-    if str(number) == text:
+    try:
+        number = int(text[2:], base) if base else int(text)
+        is_plain = str(number) == text
+    except ValueError:
+        raise ImpossibleValueError(node.start_mark) from None
+    if is_plain:
         return number
     found = WrittenInt(number)
     found.written = text
@@ -165,7 +177,10 @@ def _int(loader: Any, node: yaml.Node) -> int:
 
 def _float(loader: Any, node: yaml.Node) -> float:
     text = _scalar(loader, node)
-    found = WrittenFloat(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+    try:
+        found = WrittenFloat(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+    except ValueError:
+        raise ImpossibleValueError(node.start_mark) from None
     found.written = text
     return found
 

@@ -22,6 +22,21 @@ Location = Sequence[str | int]
 # Characters: a kubeconfig of a thousand clusters has six million. PyYAML would parse more for minutes, in gigabytes.
 LONGEST = 8 * 2**20
 NOT_TEXT = Problem("(file)", "cannot be read: it is not UTF-8 text", "Save it as UTF-8, or name another file")
+# Valid YAML that no document needs, by PyYAML's error. A subclass is before its base.
+UNSUPPORTED: Mapping[type[yaml.YAMLError], tuple[str, str]] = {
+    yaml_text.RepeatedPartError: (
+        "has aliases that contain themselves, or repeat a part a million times",
+        "Write the part out in place of the alias",
+    ),
+    yaml.composer.ComposerError: (
+        "has an alias without an anchor of its name before it, or one anchor twice",
+        "Correct the names. Put text that begins with * or & in quotes",
+    ),
+    yaml.constructor.ConstructorError: (
+        "has a tag, a merge (<<) or a kind of key that documents do not have",
+        "Remove it, and write keys as text. Put text that begins with ! or { in quotes",
+    ),
+}
 # Messages for pydantic's error types about a value's type, in terms of YAML.
 TYPES = {
     "string_type": "must be text",
@@ -86,11 +101,14 @@ def _unparsable(error: Exception) -> Problem:
         return Problem(f"{error.problem} ({where})", rule, fix)
     if isinstance(error, yaml.composer.ComposerError) and "single document" in str(error.context):
         return Problem(f"({where})", "begins a second document, but a file holds one", "Put each into its own file")
+    for kind, (rule, fix) in UNSUPPORTED.items():
+        if isinstance(error, kind):
+            return Problem(f"({where})", rule, fix)
     if isinstance(error, yaml.YAMLError):
         return Problem(f"({where})", "is not valid YAML", "Correct the syntax")
     if isinstance(error, RecursionError):
         return Problem("(file)", "is nested too deeply", "Name another file")
-    return Problem("(file)", "holds an invalid number or character", "Correct it, or put it in quotes")
+    return Problem(f"({where})", "holds an invalid number or character", "Correct it, or put it in quotes")
 
 
 def read_document(model: type[M], document: object, source: str = "the document") -> M:
