@@ -78,7 +78,12 @@ def _value(key: str, *, required: bool = True) -> Any:
     if value is None and required:
         problem = Problem(key, "is required by this stack", "Give the document, or the name of a file in stacks/")
         raise InvalidInputError([problem], SOURCE)
-    return None if value is None else _parsed(key, value)
+    found = None if value is None else _parsed(key, value)
+    if isinstance(found, str) and ("\n" in found or "://" in found):
+        rule = "must be fields, or the path of a file, not text or a URL"
+        fix = "Name a file in stacks/, or remove the sign | or > before the fields"
+        raise InvalidInputError([Problem(key, rule, fix)], SOURCE)
+    return found
 
 
 def _parsed(key: str, value: str) -> Any:

@@ -97,6 +97,10 @@ def is_one(content: object) -> bool:
 
 def _document(key: str, value: Any, file: Path, settings: StackSettings) -> tuple[Model, str]:
     """A checked document, and its place. Raises: InvalidInputError."""
+    if isinstance(value, str) and ("\n" in value or "://" in value):
+        rule = "must be fields, or the path of a file, not text or a URL"
+        fix = "Name a file beside this one, or remove the sign | or > before the fields"
+        raise InvalidInputError([Problem(f"{PREFIX}{key}", rule, fix)], str(file))
     if key == "federation" and settings.stack is StackKind.FEDERATION:
         content = content_of_file(file.parent / value) if isinstance(value, str) else value
         outputs = with_placeholders(content, settings.references.data_planes, settings.references.roots)

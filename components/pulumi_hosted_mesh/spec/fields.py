@@ -403,6 +403,8 @@ def pem_request(value: str) -> str:
 def file_path(value: str) -> str:
     if "\n" in value or not value.strip():
         raise RuleBrokenError("must be the path of a file, not its content", "Save the content as a file, mode 0600")
+    if "://" in value:
+        raise RuleBrokenError("must be a path, not a URL", "Fetch the content, and give its path on this machine")
     return value
 
 

@@ -66,13 +66,21 @@ def content_of_file(path: Path) -> object:
 
 
 def text_of_file(path: Path) -> str:
-    """The text of a file, without a byte order mark. Raises: InvalidInputError."""
+    """The text of a file, without a byte order mark. Raises: InvalidInputError.
+
+    Text of several lines is no path: a document's own text, perhaps with a secret, which no error repeats.
+    """
+    if "\n" in str(path):
+        rule, fix = "must be the path of a file, not its text", "Write the fields in its place, or save them as a file"
+        raise InvalidInputError([Problem("(file)", rule, fix)], "the text in place of a path")
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         problem = NOT_TEXT
     except OSError as error:
         problem = Problem("(file)", f"cannot be read: {error.strerror}", "Check the path")
+    except ValueError:  # of the operating system's call, for a zero byte
+        problem = Problem("(file)", "is a path with an invalid character", "Correct the path")
     raise InvalidInputError([problem], str(path))
 
 

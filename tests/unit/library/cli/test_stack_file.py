@@ -53,8 +53,11 @@ def test_what_is_required_is_what_the_program_asks_for(kind: StackKind) -> None:
         ({"stack": "all"}, "stack: must be one of"),
         ({"mesh": document({"revisions.0.hots": "x"})}, "revisions[0].hots: is not a field"),
         ({"mesh": "nowhere.yaml"}, "(file): cannot be read"),
+        ({"mesh": "name: demo\nrevisions: []\n"}, "hosted-mesh:mesh: must be fields, or the path of a file, not text"),
+        ({"mesh": "https://me:password@files.example.com/m.yaml"}, "hosted-mesh:mesh: must be fields, or the path"),
+        ({"mesh": "a\0b"}, "(file): is a path with an invalid character"),
     ],
-    ids=["setting", "kind", "document", "file"],
+    ids=["setting", "kind", "document", "file", "text", "URL", "zero byte"],
 )
 def test_a_mistake_is_one_message(keys: dict[str, Any], words: str) -> None:
     code, text = validated("-", config(**{"stack": "control-plane", "mesh": document(), **keys}))

@@ -612,6 +612,12 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "memberships.0.cluster.kubeconfig",
         "path of a file, not its content",
     ),
+    (
+        "URL in place of a path",
+        {"memberships.0.cluster": {"kubeconfig": "https://me:password@files.example.com/kubeconfig"}},
+        "memberships.0.cluster.kubeconfig",
+        "must be a path, not a URL",
+    ),
 ]
 
 
@@ -667,6 +673,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         broken.write_bytes(content)
         with pytest.raises(InvalidInputError, match=r"not UTF-8 text\. Save it as UTF-8"):
             read_document_file(Mesh, broken)
+    with pytest.raises(InvalidInputError, match="must be the path of a file, not its text") as caught:
+        read_document_file(Mesh, tmp_path / "name: demo\npassword: s3cr3t\n")
+    assert "s3cr3t" not in str(caught.value)
+    with pytest.raises(InvalidInputError, match=r"invalid character\. Correct the path"):
+        read_document_file(Mesh, tmp_path / "a\0b")
     broken.write_text("")
     with pytest.raises(InvalidInputError, match="must be a mapping of fields to values, and is empty"):
         read_document_file(Mesh, broken)

@@ -57,6 +57,17 @@ def test_json_that_cannot_be_read(field: str, values: dict[str, str]) -> None:
     assert "s3cr3t" not in str(caught.value)
 
 
+@pytest.mark.parametrize("given", ["name: demo\npassword: s3cr3t\n", "https://me:s3cr3t@files.example.com/mesh.yaml"])
+def test_no_text_or_url_in_place_of_a_document(given: str) -> None:
+    """`mesh: |` makes text of the fields. It is not repeated as a path."""
+    configure(stack="control-plane", mesh=given)
+    with pytest.raises(InvalidInputError) as caught:
+        configuration.document(Mesh, "mesh")
+    (problem,) = caught.value.problems
+    assert (problem.field, "not text" in problem.rule) == ("mesh", True)
+    assert "s3cr3t" not in str(caught.value)
+
+
 def test_numbers_come_back_whole_from_the_engine() -> None:
     carried = {"port": 15012.0, "half": 0.5, "nested": [{"replicas": 2.0, "on": True}], "text": "2.0"}
     kept = whole_numbers(carried)
