@@ -77,7 +77,7 @@ def diff(
     live: Live = False,
     review: Review = None,
 ) -> None:
-    r"""Show what a change of a program changes: stack by stack, cluster by cluster.
+    """Show what a change of a program changes: stack by stack, cluster by cluster.
 
     Runs the program of the working tree and of the base as an update would, and
     compares their resources. No engine, login, cluster or credential is
@@ -86,12 +86,12 @@ def diff(
     files of its machine: for forks, use a job without secrets.
 
     Each version runs twice, with different secrets. A value that differs
-    between the two runs depends on a secret: the report shows \[secret], and
+    between the two runs depends on a secret: the report shows \\[secret], and
     compares it run by run. The same holds for values that are marked secret or
     look like a credential.
 
-    Helm, if it is on PATH, renders charts. Charts of repositories are fetched from
-    Istio's own and those of --chart-repository, into the user's cache.
+    Helm, if it is on PATH, renders charts. Charts of repositories are fetched
+    from Istio's own and those of --chart-repository, into the user's cache.
 
     Unchanged stacks are counted and not shown.
 

@@ -580,6 +580,7 @@ def test_help_teaches() -> None:
         "the report shows [secret], and",
     ):
         assert part in shown
+    assert "\\" not in shown
 
 
 def test_the_repository_is_left_as_it_is(tmp_path: Path) -> None:
