@@ -16,9 +16,15 @@ import pulumi
 import pulumi_hosted_mesh as hosted_mesh
 import pulumi_kubernetes as kubernetes
 import pytest
+import typer
 import yaml
+from pulumi_hosted_mesh import yaml_text
+from pulumi_hosted_mesh.cli.command import app
+from pulumi_hosted_mesh.cli.document_kinds import DocumentKind
 from pulumi_hosted_mesh.clusters.cluster import Cluster
 from pulumi_hosted_mesh.clusters.kubeconfig import for_account
+from pulumi_hosted_mesh.spec.load import read_document
+from pulumi_hosted_mesh.spec.observability import Observability
 
 from tests.support.authorities import Authority, pem
 from tests.unit.library.documents import CERTIFICATE
@@ -27,6 +33,7 @@ from tests.unit.library.program import run
 ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "docs" / "components"
 BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = {
     "ApplicationDeployment": "application",
     "TrafficIntents": "intents",
@@ -114,6 +121,27 @@ def test_a_page_has_an_example_and_limits(component: str) -> None:
     calls = [node for block in BLOCK.findall(page) for node in ast.walk(ast.parse(block)) if isinstance(node, ast.Call)]
     assert f"hosted_mesh.{component}" in {ast.unparse(call.func) for call in calls}
     assert "\n## Limits\n" in page
+
+
+def test_the_page_of_documents_lists_every_kind_and_command() -> None:
+    page = text("mesh-document")
+    listed = set(re.findall(r"schema/([\w-]+)\.schema\.json", page))
+    assert listed == set(DocumentKind)
+    rows = page.partition("| `hosted-mesh` | purpose |")[2].partition("\n\n")[0].splitlines()[2:]
+    named = {span.split()[0] for row in rows for span in re.findall(r"`([^`]+)`", row.split("|")[1])}
+    assert named == set(typer.main.get_command(app).commands)
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in YAML.findall(text("observability")) if block.startswith("observability:")]
+)
+def test_the_documents_of_observability_can_be_used(block: str) -> None:
+    """`collector: {}  # as above` stands for the collector of the first example; a stack's file has one too."""
+    document = yaml_text.load(block)["observability"]
+    if document.get("collector") == {}:
+        stack = yaml_text.load((ROOT / "stacks" / "Pulumi.observability.yaml").read_text())
+        document["collector"] = stack["config"]["hosted-mesh:observability"]["observability"]["collector"]
+    read_document(Observability, document)
 
 
 def kubeconfig(*names: str) -> str:
