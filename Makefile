@@ -33,7 +33,7 @@ nightly: ## Judge the policies by 100,000 generated programs (hours); prints its
 lint: ## ruff, mypy, import walls and the habits of prose
 	@$(PYTHON) -m sandbox lint $(ARGS)
 
-bench: ## Measure all (ARGS=mesh, policies, clusters, federation, dns, intents, tenants, controller or observability for one)
+bench: ## Measure all (ARGS=mesh, policies, clusters, federation, dns, intents, diff, tenants, controller or observability for one)
 	@$(PYTHON) -m bench $(ARGS)
 
 tools: ## Build or download the tools, and say which are used
