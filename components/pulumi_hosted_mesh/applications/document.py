@@ -9,7 +9,7 @@ from typing import Any
 from pulumi_hosted_mesh import yaml_text
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, RuleBrokenError
 from pulumi_hosted_mesh.spec.application import Application, manifest
-from pulumi_hosted_mesh.spec.load import text_of_file
+from pulumi_hosted_mesh.spec.load import text_of_file, unparsable
 
 
 def with_manifests(application: Application, folder: Path) -> Application:
@@ -32,8 +32,8 @@ def with_manifests(application: Application, folder: Path) -> Application:
 def _objects(file: Path) -> Iterator[dict[str, Any]]:
     try:
         documents = list(yaml_text.load_all(text_of_file(file)))
-    except yaml_text.UNPARSABLE:
-        raise InvalidInputError([Problem("(file)", "is not valid YAML", "Correct the syntax")], str(file)) from None
+    except yaml_text.UNPARSABLE as error:
+        raise InvalidInputError([unparsable(error)], str(file)) from None
     for document in documents:
         if document is None:
             continue

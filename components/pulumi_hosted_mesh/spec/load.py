@@ -97,10 +97,10 @@ def parsed(text: str, source: str) -> object:
     try:
         return yaml_text.load(text, unique_keys=True)
     except yaml_text.UNPARSABLE as error:
-        raise InvalidInputError([_unparsable(error)], source) from None
+        raise InvalidInputError([unparsable(error)], source) from None
 
 
-def _unparsable(error: Exception) -> Problem:
+def unparsable(error: Exception) -> Problem:
     """The problem with unparsable YAML. PyYAML's messages are left out, because they quote the content."""
     mark = getattr(error, "problem_mark", None)
     where = f"line {mark.line + 1}" if mark else "file"

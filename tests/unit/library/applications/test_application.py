@@ -197,7 +197,11 @@ FILES: dict[str, tuple[str, str]] = {
         "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Namespace, metadata: {name: books}}",
         "Namespace books: is a Namespace, which belongs to the whole cluster",
     ),
-    "text that is no YAML": ("{", "(file): is not valid YAML. Correct the syntax"),
+    "text that is no YAML": ("{", "(line 2): is not valid YAML. Correct the syntax"),
+    "a template": (
+        "kind: Service\nmetadata: {name: {{ s3cr3t }}}",
+        "(line 2): has a tag, a merge (<<) or a kind of key",
+    ),
     "a list": ("- a", "(file): has a document that is no object. Remove it"),
 }
 
