@@ -7,7 +7,7 @@ try:
 except ImportError as missing:  # before the pack's own code, so that no trace hides the cause
     sys.exit(
         f"policy pack hosted-mesh: {sys.executable} cannot import {missing.name or missing}. Activate the environment "
-        "that has hosted-mesh-policies, or install it there: pip install hosted-mesh-policies"
+        "that has hosted-mesh-policies, or install it there: pip install CHECKOUT/plan CHECKOUT/policies"
     )
 
 serve()

@@ -30,6 +30,6 @@ def test_a_package_that_is_missing_is_one_line(starter: str, given: tuple[str, .
     assert done.stdout == ""  # the engine would read it as the port
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"policy pack hosted-mesh: {sys.executable} cannot import ")
-    assert line.endswith("pip install hosted-mesh-policies")
+    assert line.endswith("pip install CHECKOUT/plan CHECKOUT/policies")
     is_missing = starter == STARTERS[2] and not given
     assert (" cannot import hosted_mesh_policies." in line) == is_missing, line
