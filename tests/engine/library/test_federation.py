@@ -141,7 +141,6 @@ def known(project: Project, name: str, outputs: Config) -> None:
     assert stack.outputs() == outputs
 
 
-@pytest.mark.nightly
 @pytest.mark.usefixtures("clean", "namespaces")
 def test_addresses_roots_and_offers_come_from_outputs_of_the_peers_stacks(
     project: Project, mesh: Config, user: Api, tmp_path: Path

@@ -81,7 +81,6 @@ def test_a_revision_with_pods_is_removed_with_a_reason_alone(
     stack(reachable).destroy()
 
 
-@pytest.mark.nightly
 @pytest.mark.usefixtures("clean")
 def test_a_control_plane_stays_while_webhooks_of_a_data_plane_call_it(project: Project, reachable: Config) -> None:
     """Separate stacks: `data-plane` goes before `control-plane`. The page has the way without a program."""

@@ -89,7 +89,6 @@ def works(user: Api, kubeconfig: Path) -> bool:
     return done.code == 0
 
 
-@pytest.mark.nightly
 @pytest.mark.usefixtures("clean")
 def test_a_rotation_over_stacks(
     project: Project, mesh: dict[str, Any], provider: Api, user: Api, tmp_path: Path

@@ -326,7 +326,6 @@ def secrets_of(meshes: Meshes, mesh: str) -> Iterator[Found]:
             yield Found(f"{mesh}'s Secret {secret.metadata.name}: {name}", base64.b64decode(value))
 
 
-@pytest.mark.nightly
 def test_no_peers_credential_and_no_key_of_the_control_plane_is_in_a_data_planes_etcd(meshes: Meshes) -> None:
     """By content, in any encoding, with what etcd has of deleted and earlier objects: kubeconfigs, tokens, keys."""
     deployed = meshes.deployed
