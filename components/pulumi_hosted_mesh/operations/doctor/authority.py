@@ -10,7 +10,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from pulumi_hosted_mesh.operations.doctor.chain import BrokenChainError, certificates, chain, name_of
-from pulumi_hosted_mesh.operations.doctor.observation import MeshObservation
+from pulumi_hosted_mesh.operations.doctor.observation import TLS_CERTIFICATE, MeshObservation
 from pulumi_hosted_mesh.operations.verdict import Verdict
 from pulumi_hosted_mesh.spec.federation import Federation, root_certificates
 from pulumi_hosted_mesh.spec.trust import Intermediate, Root
@@ -18,7 +18,7 @@ from pulumi_hosted_mesh.vocabulary import CACERTS_PRIVATE_KEY, control_plane_nam
 
 SOON = timedelta(days=30)
 FILES = ("ca-cert.pem", CACERTS_PRIVATE_KEY, "cert-chain.pem", "root-cert.pem")
-TLS_FILES = {"ca-cert.pem": "tls.crt", CACERTS_PRIVATE_KEY: "tls.key", "root-cert.pem": "ca.crt"}
+TLS_FILES = {"ca-cert.pem": TLS_CERTIFICATE, CACERTS_PRIVATE_KEY: "tls.key", "root-cert.pem": "ca.crt"}
 """Names of a Secret of type kubernetes.io/tls, as cert-manager makes it."""
 RENEW = "Run `pulumi up` of the stacks root and control-plane of {mesh}, and see `hosted-mesh status`"
 CERT_MANAGER = (
@@ -46,6 +46,33 @@ def roots(
         yield Verdict(check, "roots-differ", *different)
     else:
         yield _in_time(check, found, observed.now, soon, mesh)
+
+
+def issuance(mesh: str, observed: MeshObservation) -> Iterator[Verdict]:
+    """Checks cert-manager's Certificate of the Secret `cacerts`: ready, and its last request not refused.
+
+    A refused renewal shows here weeks before the end that `authority` sees. The status has no key.
+    """
+    centre = observed.control_plane
+    found = centre.certificate if centre else None
+    if centre is None or found is None:
+        return
+    namespace = control_plane_namespace_of(mesh, centre.tenant)
+    check = f"Certificate cacerts in namespace {namespace} of the control plane"
+    fix = f"See `kubectl describe certificates,certificaterequests -n {namespace}` on the control plane, and correct "
+    fix += f"the issuer. Then `cmctl renew cacerts -n {namespace}`: cert-manager alone waits for an hour or more"
+    status = found.get("status") or {}
+    conditions = {one.get("type"): one for one in status.get("conditions") or ()}
+    ready, issuing = conditions.get("Ready", {}), conditions.get("Issuing", {})
+    ends = str(status.get("notAfter") or "").partition("T")[0]
+    if ready.get("status") != "True":
+        reason = issuing.get("message") or ready.get("message") or "cert-manager has not read it. Does it run?"
+        yield Verdict(check, "not-issued", str(reason), fix)
+    elif issuing.get("status") == "False":
+        seen = f"cert-manager cannot renew it, and it ends on {ends}: {issuing.get('message')}"
+        yield Verdict(check, "not-renewed", seen, fix)
+    else:
+        yield Verdict(check, None, f"ready, until {ends}")
 
 
 def _differs(federation: Federation, mesh: str, root: str) -> tuple[str, str] | None:
@@ -77,7 +104,7 @@ def authority(mesh: str, observed: MeshObservation, soon: timedelta = SOON) -> I
         )
         return
     names, renew = {name: name for name in FILES}, ""
-    if "tls.crt" in files:
+    if TLS_CERTIFICATE in files:
         names, again = TLS_FILES, CERT_MANAGER.format(namespace=namespace, mesh=mesh)
         renew = again
     if absent := [own for own in names.values() if not files.get(own)]:
@@ -99,7 +126,7 @@ def authority(mesh: str, observed: MeshObservation, soon: timedelta = SOON) -> I
 def _by_istios_names(files: Mapping[str, str]) -> Mapping[str, str]:
     """The files by Istio's names. With tls.crt, istiod reads that form (`detectSigningCABundle`,
     pilot/pkg/bootstrap/istio_ca.go): its chain is tls.crt and ca.crt."""
-    if "tls.crt" not in files:
+    if TLS_CERTIFICATE not in files:
         return files
     chain = f"{files['tls.crt']}\n{files.get('ca.crt', '')}"
     return {name: files.get(own, "") for name, own in TLS_FILES.items()} | {"cert-chain.pem": chain}

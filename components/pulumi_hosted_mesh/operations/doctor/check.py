@@ -8,7 +8,7 @@ from typing import Any
 
 from pulumi_hosted_mesh.federation.imports import left_out, withdrawn
 from pulumi_hosted_mesh.federation.manifests import objects
-from pulumi_hosted_mesh.operations.doctor.authority import SOON, authority, roots
+from pulumi_hosted_mesh.operations.doctor.authority import SOON, authority, issuance, roots
 from pulumi_hosted_mesh.operations.doctor.clocks import clocks
 from pulumi_hosted_mesh.operations.doctor.configuration import configuration
 from pulumi_hosted_mesh.operations.doctor.control_plane import data_plane_access, has_other_members, istiods
@@ -101,6 +101,7 @@ def verdicts(
         istiod_is_there = all(one.ok for one in own)
         found += [
             *authority(mesh, observed, soon),
+            *issuance(mesh, observed),
             *own,
             *data_plane_access(mesh, centre.access, observed.now, centre.tenant),
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from pulumi_hosted_mesh.spec.features import Features
 from pulumi_hosted_mesh.spec.federation import Federation, Offer, Peer
 from pulumi_hosted_mesh.spec.fields import is_address
 from pulumi_hosted_mesh.spec.networks import CrossNetwork
+from pulumi_hosted_mesh.spec.trust import CERT_MANAGER_GROUP
 from pulumi_hosted_mesh.vocabulary import (
     CACERTS_SECRET,
     FEDERATION_LABEL,
@@ -43,6 +45,8 @@ from pulumi_hosted_mesh.vocabulary import (
 )
 
 Manifest = Mapping[str, Any]
+TLS_CERTIFICATE: Final = "tls.crt"
+"""The file's name in a Secret of type kubernetes.io/tls, as cert-manager makes it."""
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "Gateway": ("networking.istio.io/v1", "gateways"),
     "VirtualService": ("networking.istio.io/v1", "virtualservices"),
@@ -58,7 +62,8 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
 class ControlPlaneObservation:
     """cacerts: files of the mesh's authority, with its key; None if there is no Secret. istiods: Deployments.
 
-    policies: NetworkPolicies of the mesh's namespace. tenant: the mesh's.
+    policies: NetworkPolicies of the mesh's namespace. tenant: the mesh's. certificate: cert-manager's of the Secret;
+    None without one, or without the right to get it.
     """
 
     cacerts: Mapping[str, str] | None = field(repr=False)
@@ -66,6 +71,7 @@ class ControlPlaneObservation:
     policies: tuple[Manifest, ...]
     access: AccessObservation
     tenant: str | None = None
+    certificate: Manifest | None = None
 
 
 @dataclass(frozen=True)
@@ -296,7 +302,16 @@ def _control_plane(
         policies=_policies(api, namespace),
         access=_access(mesh, namespace, api, data_plane, endpoint),
         tenant=tenant,
+        certificate=_certificate(api, namespace) if authority is None or TLS_CERTIFICATE in files else None,
     )
+
+
+def _certificate(api: ApiServer, namespace: str) -> Manifest | None:
+    """cert-manager's Certificate of the Secret."""
+    path = f"/apis/{CERT_MANAGER_GROUP}/v1/namespaces/{namespace}/certificates/{CACERTS_SECRET}"
+    with contextlib.suppress(RefusedError):
+        return api.get(path)
+    return None
 
 
 def _access(

@@ -555,6 +555,18 @@ def test_the_access_is_of_the_member_that_the_endpoint_is_of(
     assert (found.access.cause, found.access.server, found.access.secret) == (None, server_of, by)
 
 
+@pytest.mark.parametrize(("file", "is_read"), [("tls.crt", True), ("ca-cert.pem", False)])
+def test_cert_managers_certificate_is_read_beside_its_own_secret(server: Server, file: str, is_read: bool) -> None:
+    for name in ("istio-kubeconfig", "istio-ca-root-cert-east"):
+        server.texts[f"/{name}"] = MISSING
+    server.texts["/secrets/cacerts"] = json.dumps({"metadata": {"name": "cacerts"}, "data": {file: "QQ=="}})
+    certificate = {"metadata": {"name": "cacerts"}, "status": {"revision": 1}}
+    server.texts["/namespaces/mesh-east/certificates/cacerts"] = json.dumps(certificate)
+    found = observe(None, "east", [], operators(server), operators(server)).control_plane
+    assert found is not None
+    assert found.certificate == (certificate if is_read else None)
+
+
 @pytest.mark.parametrize("metadata", [{}, {"metadata": {"name": "check-1"}}])
 def test_webhooks_of_what_is_no_api_server_are_told_without_a_trace(
     server: Server, tmp_path: Path, metadata: dict[str, Any]

@@ -16,7 +16,7 @@ from pulumi_hosted_mesh.boundary.endpoint_check import require_matching_endpoint
 from pulumi_hosted_mesh.data_plane.webhooks import injection
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.operations.doctor import connection
-from pulumi_hosted_mesh.operations.doctor.authority import authority
+from pulumi_hosted_mesh.operations.doctor.authority import authority, issuance
 from pulumi_hosted_mesh.operations.doctor.check import verdicts
 from pulumi_hosted_mesh.operations.doctor.connection import GatewayConnection, reached
 from pulumi_hosted_mesh.operations.doctor.namespaces import misspelt, misspelt_in
@@ -77,6 +77,36 @@ def test_cacerts_of_cert_managers_form(cacerts: Mapping[str, str], cause: str | 
     assert (found.cause, seen in found.seen) == (cause, True), found.seen
     assert "pulumi up" not in str(found.fix)
     assert ("kubectl describe certificates -n mesh-east" in str(found.fix)) == (cause is not None)
+
+
+READY, NOT_READY = {"type": "Ready", "status": "True"}, {"type": "Ready", "status": "False", "message": "no Secret"}
+REFUSED = {"type": "Issuing", "status": "False", "message": "permission denied"}
+RENEWS = {"type": "Issuing", "status": "True", "message": "is due"}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "cause", "seen"),
+    [
+        ([READY], None, "ready, until 2027-08-03"),
+        ([READY, RENEWS], None, "ready, until 2027-08-03"),
+        ([READY, REFUSED], "not-renewed", "cannot renew it, and it ends on 2027-08-03: permission denied"),
+        ([NOT_READY], "not-issued", "no Secret"),
+        ([NOT_READY, REFUSED], "not-issued", "permission denied"),
+        ([], "not-issued", "Does it run?"),
+    ],
+)
+def test_cert_managers_certificate_is_judged_before_its_end(
+    conditions: list[Mapping[str, str]], cause: str | None, seen: str
+) -> None:
+    """The Secret is as it was while each renewal is refused."""
+    observed = well()
+    assert observed.control_plane is not None
+    status = {"conditions": conditions, "notAfter": "2027-08-03T10:00:00Z"}
+    held = dataclasses.replace(observed.control_plane, certificate={"metadata": {}, "status": status}, tenant="acme")
+    (found,) = issuance("east", dataclasses.replace(observed, control_plane=held))
+    assert (found.cause, seen in found.seen) == (cause, True), found.seen
+    assert ("cmctl renew cacerts -n tenant-acme--east" in found.fix) == (cause is not None)
+    assert list(issuance("east", observed)) == []
 
 
 class Answering:
