@@ -19,6 +19,8 @@ from tests.support.waiting import eventually
 
 TOKEN = "root-of-the-test"
 MOUNT = "pki"
+SIGNS_AUTHORITIES = f"{MOUNT}/root/sign-intermediate"
+SIGNS_WORKLOADS = f"{MOUNT}/sign-verbatim"
 
 
 @dataclass(frozen=True)
@@ -58,19 +60,22 @@ class OpenBao:
     def token_for(self, *paths: str) -> str:
         """A token that may write to these paths only."""
         rules = "\n".join(f'path "{one}" {{ capabilities = ["create", "update"] }}' for one in paths)
-        self.bao("policy", "write", "signer", "-", text=rules)
-        return str(self.bao("token", "create", "-policy=signer", "-no-default-policy")["auth"]["client_token"])
+        policy = "-".join(paths).replace("/", "-")
+        self.bao("policy", "write", policy, "-", text=rules)
+        return str(self.bao("token", "create", f"-policy={policy}", "-no-default-policy")["auth"]["client_token"])
 
-    def issuer(self, token: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """The `spec` of cert-manager's issuer, and the Secret with its token."""
+    def issuer(
+        self, token: str, *, name: str = "vault-token", path: str = SIGNS_AUTHORITIES
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The `spec` of cert-manager's issuer, and the Secret with its token. name: of the Secret."""
         secret = {
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": {"name": "vault-token", "namespace": "cert-manager"},
+            "metadata": {"name": name, "namespace": "cert-manager"},
             "stringData": {"token": token},
         }
-        auth = {"tokenSecretRef": {"name": "vault-token", "key": "token"}}
-        return {"vault": {"server": self.address, "path": f"{MOUNT}/root/sign-intermediate", "auth": auth}}, secret
+        auth = {"tokenSecretRef": {"name": name, "key": "token"}}
+        return {"vault": {"server": self.address, "path": path, "auth": auth}}, secret
 
 
 @contextmanager

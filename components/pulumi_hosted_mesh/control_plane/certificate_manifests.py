@@ -22,12 +22,24 @@ API_VERSION: Final = f"{CERT_MANAGER_GROUP}/v1"
 KIND: Final = "Certificate"
 NAME_ANNOTATION: Final = f"{CERT_MANAGER_GROUP}/certificate-name"
 REVISION_ANNOTATION: Final = f"{CERT_MANAGER_GROUP}/certificate-revision"
+ISSUING: Final = "Issuing"
 USAGES: Final = ("cert sign", "crl sign", "digital signature")
-RETRY: Final = "Correct it. cert-manager repeats the request of {namespace} after an hour; then run `pulumi up` again"
+CORRECT: Final = "Correct the issuer"
 
 
 class RefusedCertificateError(RuleBrokenError):
-    """The issuer refuses, or its certificate cannot be the mesh's. rule and fix are of `trust.issuer`."""
+    """The issuer refuses, or its certificate cannot be the mesh's. rule and fix are of `trust.issuer`.
+
+    request: uid of the CertificateRequest. is_issued: whether the Secret has the refused certificate.
+    """
+
+    request: str = ""
+    is_issued: bool = False
+
+    def of(self, request: Mapping[str, Any], *, is_issued: bool) -> RefusedCertificateError:
+        """The same refusal with its request."""
+        self.request, self.is_issued = uid_of(request), is_issued
+        return self
 
 
 def certificate_spec(mesh: Mesh, issuer: Issuer) -> dict[str, Any]:
@@ -79,30 +91,68 @@ def obstacle(
         return "the Certificate does not exist yet"
     metadata, status = certificate["metadata"], certificate.get("status") or {}
     own = sorted(filter(_is_of(metadata), requests), key=_revision)
+    current = int(status.get("revision") or 0)
     ready = condition(certificate, "Ready")
-    is_current = int(ready.get("observedGeneration") or 0) >= int(metadata.get("generation") or 0)
-    if ready.get("status") == "True" and is_current:
-        issued = [one for one in own if _revision(one) == int(status.get("revision") or 0)]
+    if int(ready.get("observedGeneration") or 0) < int(metadata.get("generation") or 0):
+        # The requests are of the spec before.
+        return visible(str(ready.get("message") or "the Certificate has no condition Ready yet"))
+    following = own[-1] if own and _revision(own[-1]) > current else None
+    if ready.get("status") == "True":
+        issued = [one for one in own if _revision(one) == current]
         if not issued:
             return "the CertificateRequest of its revision does not exist"
-        _require(issued[-1], root, issuer, str(metadata.get("namespace")))
+        try:
+            _require(issued[-1], root, issuer)
+        except RefusedCertificateError as refused:
+            if following is None:
+                raise refused.of(issued[-1], is_issued=True) from None
+            return _pending(certificate, following, issuer, is_issued=True)
         return None
-    if own and _revision(own[-1]) > int(status.get("revision") or 0):
-        return _pending(own[-1], issuer, str(metadata.get("namespace")))
-    return visible(str(ready.get("message") or "the Certificate has no condition Ready yet"))
+    if following is not None:
+        return _pending(certificate, following, issuer, is_issued=False)
+    return visible(str(ready.get("message") or "the Certificate is not ready"))
 
 
-def _pending(request: Mapping[str, Any], issuer: Issuer, namespace: str) -> str:
+def _pending(certificate: Mapping[str, Any], request: Mapping[str, Any], issuer: Issuer, *, is_issued: bool) -> str:
     """The reason of a request that is not issued. Raises: RefusedCertificateError if it never will be."""
     ready, denied = condition(request, "Ready"), condition(request, "Denied")
     message = visible(str(denied.get("message") or ready.get("message") or "the issuer has not answered"))
     if denied.get("status") == "True" or ready.get("reason") in ("Failed", "Denied"):
-        rule = f"{issuer.kind} {issuer.name} refuses: {message}"
-        raise RefusedCertificateError(rule, RETRY.format(namespace=namespace))
+        raise RefusedCertificateError(f"{issuer.kind} {issuer.name} refuses: {message}", CORRECT).of(
+            request, is_issued=is_issued
+        )
+    # A certificate that cert-manager does not write into the Secret: ended already, or for another key.
+    issuing = condition(certificate, ISSUING)
+    if ready.get("status") == "True" and issuing.get("status") == "False":
+        rule = f"cert-manager rejects the certificate of {issuer.kind} {issuer.name}: "
+        rule += visible(str(issuing.get("message") or "it gives no reason"))
+        raise RefusedCertificateError(rule, CORRECT).of(request, is_issued=is_issued)
     return message
 
 
-def _require(request: Mapping[str, Any], root: str, issuer: Issuer, namespace: str) -> None:
+def renewed(certificate: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """A merge patch of the Certificate's status as of `cmctl renew`: cert-manager sends a new request at once.
+
+    Without it cert-manager waits for an hour after a failed request, for up to 32 after more
+    (`shouldBackoffReissuingOnFailure`, pkg/controller/certificates/trigger), and never repeats one that succeeded.
+    now: by the cluster's clock. cert-manager drops failed requests from before the condition's time.
+    """
+    metadata, conditions = certificate["metadata"], (certificate.get("status") or {}).get("conditions") or ()
+    issuing = {
+        "type": ISSUING,
+        "status": "True",
+        "reason": "ManuallyTriggered",
+        "message": f"{PACKAGE} repeats a refused request",
+        "observedGeneration": metadata.get("generation"),
+        "lastTransitionTime": f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+    }
+    kept = [one for one in conditions if one.get("type") != ISSUING]
+    # With the version, a change of cert-manager's in between makes a conflict.
+    version = {"resourceVersion": metadata.get("resourceVersion")}
+    return {"metadata": version, "status": {"conditions": [*kept, issuing]}}
+
+
+def _require(request: Mapping[str, Any], root: str, issuer: Issuer) -> None:
     """Raises RefusedCertificateError unless the issued certificate can be the mesh's authority under the root."""
     called, status = f"{issuer.kind} {issuer.name}", request.get("status") or {}
     try:
@@ -110,9 +160,7 @@ def _require(request: Mapping[str, Any], root: str, issuer: Issuer, namespace: s
         roots = _certificates(root)
         given = _certificates(status["ca"]) if status.get("ca") else []
     except (ValueError, UnsupportedAlgorithm):
-        raise RefusedCertificateError(
-            f"{called} issued a certificate that cannot be read", RETRY.format(namespace=namespace)
-        ) from None
+        raise RefusedCertificateError(f"{called} issued a certificate that cannot be read", CORRECT) from None
     if not given:
         rule = f"{called} gives no root certificate (ca.crt), which istiod requires"
         raise RefusedCertificateError(rule, "Configure the issuer to return its root")
@@ -131,9 +179,7 @@ def _require(request: Mapping[str, Any], root: str, issuer: Issuer, namespace: s
         fix = "Let the issuer keep them, and turn on cert-manager's NameConstraints, or set nameConstraints: false"
         raise RefusedCertificateError(rule, fix)
     if own.not_valid_after_utc <= datetime.now(UTC):
-        raise RefusedCertificateError(
-            f"{called} issued a certificate that has ended", RETRY.format(namespace=namespace)
-        )
+        raise RefusedCertificateError(f"{called} issued a certificate that has ended", CORRECT)
 
 
 def _certificates(pem: Any) -> list[x509.Certificate]:
@@ -178,6 +224,11 @@ def _is_of(metadata: Mapping[str, Any]) -> Any:
         return annotations.get(NAME_ANNOTATION) == metadata["name"] and metadata.get("uid") in owners
 
     return is_of
+
+
+def uid_of(found: Mapping[str, Any]) -> str:
+    """An object's uid; empty without one."""
+    return str(found["metadata"].get("uid") or "")
 
 
 def _revision(request: Mapping[str, Any]) -> int:

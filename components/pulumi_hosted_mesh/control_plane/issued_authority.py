@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import pulumi
@@ -25,6 +24,7 @@ from pulumi_hosted_mesh.clusters.hooks import engine_calls_hooks
 from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 from pulumi_hosted_mesh.clusters.metadata import on_control_plane
 from pulumi_hosted_mesh.control_plane import certificate_manifests as manifests
+from pulumi_hosted_mesh.control_plane.repeated_issuance import RepeatedIssuance
 from pulumi_hosted_mesh.control_plane.validated_inputs import SOURCE
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem, visible
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -136,10 +136,10 @@ class IssuerCheck:
 
     async def _wait(self, config: Kubeconfig, namespace: str, root: str, parent: pulumi.Resource) -> None:
         began = noted = time.monotonic()
+        repeated = RepeatedIssuance(namespace)
         while True:
             try:
-                found = await asyncio.to_thread(self._found, config, namespace)
-                reason = manifests.obstacle(*found, root=root, issuer=self.issuer)
+                reason = await asyncio.to_thread(self._obstacle, config, root, repeated)
             except manifests.RefusedCertificateError as refused:
                 raise InvalidInputError([Problem(FIELD, refused.rule, refused.fix)], SOURCE) from None
             except RefusedError as refused:
@@ -159,12 +159,17 @@ class IssuerCheck:
                 noted = now
             await asyncio.sleep(POLL_SECONDS)
 
-    def _found(self, config: Kubeconfig, namespace: str) -> tuple[Mapping[str, Any] | None, Sequence[Any]]:
-        """The Certificate and its requests."""
+    def _obstacle(self, config: Kubeconfig, root: str, repeated: RepeatedIssuance) -> str | None:
+        """The reason to wait, now. Raises: RefusedCertificateError, UnreachableError."""
         api = self._api(config)
-        path = f"/apis/{manifests.API_VERSION}/namespaces/{quote(namespace)}"
+        path = f"/apis/{manifests.API_VERSION}/namespaces/{quote(repeated.namespace)}"
         certificate = api.get(f"{path}/certificates/{CACERTS_SECRET}")
-        return certificate, list(api.list(f"{path}/certificaterequests"))
+        requests = list(api.list(f"{path}/certificaterequests"))
+        repeated.note(requests)
+        try:
+            return manifests.obstacle(certificate, requests, root=root, issuer=self.issuer)
+        except manifests.RefusedCertificateError as refused:
+            return repeated.reason(api, certificate or {}, refused)
 
     def _api(self, config: Kubeconfig) -> ApiServer:
         return ApiServer(fetched(config, "controlPlane.cluster", SOURCE))

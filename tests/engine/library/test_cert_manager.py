@@ -1,4 +1,4 @@
-"""`trust.management: cert-manager` with cert-manager's own controllers and a CA issuer.
+"""`trust.management: cert-manager` with cert-manager's own controllers, a CA issuer and OpenBao.
 
 No Pod runs here. tests/live/mesh/test_cert_manager.py has OpenBao, istiod, proxies and requests.
 """
@@ -9,6 +9,7 @@ import base64
 import copy
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,11 @@ from tests.engine.library.engine import Project, Stack
 from tests.support import cert_manager
 from tests.support.authorities import Authority, pem
 from tests.support.kubectl import Kubectl
+from tests.support.openbao import SIGNS_AUTHORITIES, SIGNS_WORKLOADS, OpenBao, openbao
 from tests.support.waiting import eventually
 
 # The tools take minutes to build, so the slice of these tests builds them.
-pytestmark = pytest.mark.nightly
+pytestmark = [pytest.mark.nightly, pytest.mark.xdist_group("cert-manager")]  # in this order, see the first test
 NAMESPACE = "mesh-demo"
 CERTIFICATE = pem(Authority("company root").certificate).decode()
 
@@ -91,6 +93,30 @@ def require_no_key(stack: Stack, made: dict[str, str]) -> None:
     assert "tls.key" not in text
 
 
+def require_issued(kubectl: Kubectl, root: str) -> None:
+    """The Secret has an authority under the root."""
+    own, *_ = x509.load_pem_x509_certificates(files(kubectl)["tls.crt"].encode())
+    own.verify_directly_issued_by(x509.load_pem_x509_certificate(root.encode()))
+    assert own.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+
+
+def request_of(kubectl: Kubectl) -> str:
+    """The uid of the last CertificateRequest."""
+    found = kubectl.get("certificaterequests", "-n", NAMESPACE)["items"]
+    return str(max(found, key=lambda one: one["metadata"]["creationTimestamp"])["metadata"]["uid"])
+
+
+@contextmanager
+def issuers(kubectl: Kubectl, *names: str) -> Iterator[None]:
+    """Removes these ClusterIssuers and their Secrets at the end."""
+    try:
+        yield
+    finally:
+        kubectl("delete", "--ignore-not-found", "clusterissuer", *names)
+        tokens = [f"{name}-token" for name in names]
+        kubectl("delete", "--ignore-not-found", "secret", *tokens, "-n", cert_manager.NAMESPACE)
+
+
 @pytest.mark.usefixtures("clean")
 def test_a_cluster_without_cert_manager_ends_the_preview(project: Project, mesh: dict[str, Any]) -> None:
     """First of all: no fixture has installed its kinds yet."""
@@ -138,3 +164,74 @@ def test_an_issuer_that_is_not_there_ends_the_preview(
     done = project.stack("nobody", issued_by("nobody", mesh, pem(signer.certificate).decode())).run("preview")
     assert done.code != 0
     assert "trust.issuer: ClusterIssuer nobody does not exist on the control plane's cluster" in done.text
+
+
+@pytest.fixture
+def vault(controllers: None, tools: Tools, tmp_path: Path) -> Iterator[OpenBao]:
+    with openbao(tools, tmp_path) as bao:
+        yield bao
+
+
+def set_issuer(kubectl: Kubectl, bao: OpenBao, name: str, token: str, path: str = SIGNS_AUTHORITIES) -> None:
+    """A ClusterIssuer of OpenBao with a token and a path."""
+    spec, secret = bao.issuer(token, name=f"{name}-token", path=path)
+    kubectl.apply(secret, cert_manager.cluster_issuer(name, spec))
+    eventually(lambda: _is_ready(kubectl, name), "the issuer is ready")
+
+
+def failed(stack: Stack) -> str:
+    done = stack.run("up", "--yes", "--skip-preview")
+    assert done.code != 0, done.text
+    return done.text
+
+
+@pytest.mark.usefixtures("clean")
+def test_the_next_up_finishes_after_its_issuer_is_corrected(
+    project: Project, mesh: dict[str, Any], kubectl: Kubectl, vault: OpenBao
+) -> None:
+    """The document stays as it is, and cert-manager repeats a failed request only after an hour."""
+    root = vault.make_root()
+    with issuers(kubectl, "vault"):
+        set_issuer(kubectl, vault, "vault", vault.token_for("pki/another"))
+        stack = project.stack("corrected", issued_by("vault", mesh, root))
+        refusal = "trust.issuer: ClusterIssuer vault refuses: Vault failed to sign certificate"
+        assert refusal in failed(stack)
+        # It is still so: the second run has an answer of its own.
+        before = request_of(kubectl)
+        assert refusal in failed(stack)
+        assert request_of(kubectl) != before
+        # Another mistake: OpenBao signs, but no authority.
+        token = vault.token_for(SIGNS_AUTHORITIES, SIGNS_WORKLOADS)
+        set_issuer(kubectl, vault, "vault", token, SIGNS_WORKLOADS)
+        assert "ClusterIssuer vault issued a certificate that may not sign" in failed(stack)
+        set_issuer(kubectl, vault, "vault", token)
+        stack.up()
+        require_issued(kubectl, root)
+        made = request_of(kubectl)
+        assert stack.up().summary().keys() == {"unchanged"}
+
+        # The mesh has an istiod now, which no run takes the authority from.
+        set_issuer(kubectl, vault, "vault", token, SIGNS_WORKLOADS)
+        other = pem(Authority("another root").certificate).decode()
+        text = failed(project.stack("corrected", issued_by("vault", mesh, other)))
+        assert "has another root" in text
+        assert f"run `cmctl renew cacerts --namespace {NAMESPACE}`" in text
+        assert request_of(kubectl) == made
+        project.stack("corrected", issued_by("vault", mesh, root)).destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_the_next_up_finishes_after_its_document_names_another_issuer(
+    project: Project, mesh: dict[str, Any], kubectl: Kubectl, vault: OpenBao
+) -> None:
+    """cert-manager sends the new request, but the failed one is there when the run looks first."""
+    root = vault.make_root()
+    with issuers(kubectl, "refused", "vault"):
+        set_issuer(kubectl, vault, "refused", vault.token_for("pki/another"))
+        set_issuer(kubectl, vault, "vault", vault.token_for(SIGNS_AUTHORITIES))
+        text = failed(project.stack("named", issued_by("refused", mesh, root)))
+        assert "trust.issuer: ClusterIssuer refused refuses: Vault failed to sign certificate" in text
+        stack = project.stack("named", issued_by("vault", mesh, root))
+        stack.up()
+        require_issued(kubectl, root)
+        stack.destroy()

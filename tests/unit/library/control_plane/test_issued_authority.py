@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from datetime import UTC, datetime
 from typing import Any
 
 import pulumi
@@ -56,7 +57,8 @@ def request(
         status["certificate"] = base64.b64encode(b"".join(pem(one.certificate) for one in chain)).decode()
     if ca:
         status["ca"] = base64.b64encode(pem(ca.certificate)).decode()
-    return {"metadata": {"annotations": annotations, "ownerReferences": [{"uid": uid}]}, "status": status}
+    metadata = {"uid": f"request {revision}", "annotations": annotations, "ownerReferences": [{"uid": uid}]}
+    return {"metadata": metadata, "status": status}
 
 
 def judged(found: Any, *requests: Any, root: str = PEM_OF_ROOT, issuer: Issuer = ISSUER) -> str | None:
@@ -105,6 +107,7 @@ def test_requested_constraints_are_accepted() -> None:
     assert judged(certificate(), issued, issuer=CONSTRAINED) is None
 
 
+FAILED = {"status": "False", "reason": "Failed", "message": "permission denied"}
 WAITING = {"type": "Ready", "status": "False", "reason": "Pending", "message": "Referenced issuer\nis away"}
 
 
@@ -134,13 +137,37 @@ def test_a_refusal_ends_the_wait(condition: dict[str, Any]) -> None:
     with pytest.raises(RefusedCertificateError) as refused:
         judged(certificate(status="False", revision=0), refusing)
     assert refused.value.rule == "ClusterIssuer company refuses: permission denied"
-    assert "repeats the request of mesh-demo after an hour" in refused.value.fix
+    assert (refused.value.request, refused.value.is_issued) == ("request 1", False)
     # A mesh with a certificate goes on with it: the next `up` succeeds while a renewal fails.
     assert judged(certificate(), request(OWN), {**refusing, **_of_revision(2)}) is None
 
 
 def _of_revision(number: int) -> dict[str, Any]:
     return {"metadata": request(revision=number)["metadata"]}
+
+
+def test_a_refusal_of_the_spec_before_is_none() -> None:
+    """cert-manager deletes the request after it has read the changed Certificate."""
+    found = certificate(status="False", revision=0, observedGeneration=0, message="not issued")
+    assert judged(found, request(ca=None, **FAILED)) == "not issued"
+
+
+def test_a_certificate_that_cert_manager_rejects_is_refused() -> None:
+    """It has ended already: its request succeeded, and the Secret stays empty."""
+    found = certificate(status="False", revision=0)
+    found["status"]["conditions"].append({"type": "Issuing", "status": "False", "message": "already\nexpired"})
+    with pytest.raises(RefusedCertificateError) as refused:
+        judged(found, request(ENDED))
+    assert refused.value.rule == "cert-manager rejects the certificate of ClusterIssuer company: already\\nexpired"
+
+
+def test_of_a_refused_certificate_and_a_later_request_the_later_one_counts() -> None:
+    assert judged(certificate(), request(LEAF), request(ca=None, revision=2, **WAITING)) == (
+        "Referenced issuer\\nis away"
+    )
+    with pytest.raises(RefusedCertificateError) as refused:
+        judged(certificate(), request(LEAF), request(ca=None, revision=2, **FAILED))
+    assert (refused.value.request, refused.value.is_issued) == ("request 2", True)
 
 
 def control_plane(changes: dict[str, Any] | None = None, **more: Any) -> dict[str, Registered]:
@@ -275,6 +302,9 @@ class Issuing(Answers):
         super().__init__([], {})
         self.answers = list(answers)
         self.paths: list[str] = []
+        self.patches: list[Any] = []
+        self.istiods: list[Any] = []
+        self.may_patch = True
 
     def get(self, path: str) -> Any:
         self.paths.append(path)
@@ -284,9 +314,20 @@ class Issuing(Answers):
             raise found
         return found
 
-    def list(self, path: str) -> Any:
+    def list(self, path: str, *, metadata_only: bool = False) -> Any:
+        if "/deployments?" in path:
+            assert metadata_only
+            return iter(self.istiods)
         self.paths.append(path)
         return self.answers.pop(0)[1]
+
+    def clock(self) -> datetime:
+        return datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
+
+    def patch(self, path: str, change: Any) -> None:
+        if not self.may_patch:
+            raise RefusedError("cannot patch certificates/status")
+        self.patches.append((path, change))
 
 
 def waited(monkeypatch: pytest.MonkeyPatch, api: Issuing, *, seconds: float = 60, preview: bool = False) -> Any:
@@ -333,6 +374,72 @@ def test_a_wait_ends_with_the_reason(monkeypatch: pytest.MonkeyPatch, answer: An
     found = waited(monkeypatch, Issuing(answer), seconds=0)
     assert found.startswith("the control plane cannot be used, trust.issuer: ")
     assert words in found
+
+
+def refusing(uid: str) -> dict[str, Any]:
+    found = request(ca=None, **FAILED)
+    found["metadata"]["uid"] = uid
+    return found
+
+
+BACKING_OFF = certificate(status="False", revision=0)
+BACKING_OFF["metadata"]["resourceVersion"] = "7"
+BACKING_OFF["status"]["conditions"].append({"type": "Issuing", "status": "False", "message": "failed"})
+RENEWING = certificate(status="False", revision=0)
+RENEWING["status"]["conditions"].append({"type": "Issuing", "status": "True"})
+
+
+def test_a_refusal_from_before_the_run_gets_one_more_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Issuing(
+        (BACKING_OFF, [refusing("first")]),
+        # cert-manager has not deleted the failed one yet.
+        (RENEWING, [refusing("first")]),
+        (RENEWING, []),
+        (certificate(), [request(OWN)]),
+    )
+    assert waited(monkeypatch, api) == PEM_OF_ROOT
+    ((path, change),) = api.patches
+    assert path == "/apis/cert-manager.io/v1/namespaces/mesh-demo/certificates/cacerts/status"
+    assert change["metadata"] == {"resourceVersion": "7"}
+    ready, issuing = change["status"]["conditions"]
+    assert ready == BACKING_OFF["status"]["conditions"][0]
+    assert (issuing["type"], issuing["status"]) == ("Issuing", "True")
+    assert issuing["lastTransitionTime"] == "2026-05-04T03:02:01Z"
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [(BACKING_OFF, []), (BACKING_OFF, [refusing("first")])],
+        [(BACKING_OFF, [refusing("first")]), (BACKING_OFF, [refusing("second")])],
+    ],
+    ids=["new", "repeated"],
+)
+def test_a_refusal_of_the_run_itself_ends_it(monkeypatch: pytest.MonkeyPatch, answers: list[Any]) -> None:
+    found = waited(monkeypatch, Issuing(*answers))
+    assert "ClusterIssuer company refuses: permission denied. Correct the issuer. Then run `pulumi up` again" in found
+
+
+def test_a_refused_certificate_is_replaced_before_the_mesh_has_an_istiod(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = (certificate(), [request(LEAF)])
+    api = Issuing(bad, bad, (certificate(revision=2), [request(LEAF), request(OWN, revision=2)]))
+    assert waited(monkeypatch, api) == PEM_OF_ROOT
+    assert len(api.patches) == 1
+    # A running mesh could lose its workloads' trust by another authority.
+    running = Issuing(bad)
+    running.istiods = [{"metadata": {"name": "istiod"}}]
+    found = waited(monkeypatch, running)
+    assert "Then run `cmctl renew cacerts --namespace mesh-demo`, and `pulumi up` again" in found
+    assert running.patches == []
+
+
+def test_without_the_right_the_message_has_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Issuing((BACKING_OFF, [refusing("first")]))
+    api.may_patch = False
+    found = waited(monkeypatch, api)
+    assert "ClusterIssuer company refuses: permission denied" in found
+    assert "run `cmctl renew cacerts --namespace mesh-demo`" in found
+    assert "patch of certificates/status of cert-manager.io" in found
 
 
 def test_a_preview_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
