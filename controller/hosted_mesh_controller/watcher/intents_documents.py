@@ -18,21 +18,19 @@ from pulumi_hosted_mesh import (
     compile_intents,
     read_document,
 )
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row
 
 from hosted_mesh_controller.documents import KINDS, MESHES, SOURCE, Documents, checked, effective, not_the_tenants
 from hosted_mesh_controller.settings import Settings, Watch
 from hosted_mesh_controller.store import orders, parts
 from hosted_mesh_controller.store.orders import Key
 from hosted_mesh_controller.store.parts import Part
-from hosted_mesh_controller.store.tables import objects
 from hosted_mesh_controller.vocabulary import KindName, ObjectState, Role
 from hosted_mesh_controller.watcher.intents_definition import REASONS, USERS
+from hosted_mesh_controller.work.intents_rights import Reach, foreign_names, meshes_in
 
 Config = dict[str, Any]
 INTENTS: Final = KINDS[KindName.INTENTS]
-_ROOTS: Final = "mesh-"
-"""Begin of the meshes' namespaces. A policy there is for a whole mesh."""
 _OF_INVENTORY: Final = tuple(Inventory.model_fields)
 _WORDS: Final[Mapping[str, str]] = {"eastwest": "east-west", "egress": "egress", "ingress": "ingress"}
 _STATUS_PORT: Final = 15021
@@ -62,9 +60,7 @@ class MeshFacts:
 
 def mesh_of(connection: Connection, settings: Settings, watch: Watch, cluster: str, wanted: str | None) -> MeshFacts:
     """The mesh of a cluster that has this name, or its only one. Raises: NoMeshError, InvalidInputError."""
-    table = objects.c
-    found = select(objects).where(table.tenant == watch.tenant, table.kind == str(MESHES.name))
-    rows = [one for one in connection.execute(found.order_by(table.name)) if cluster in _members(settings, one)]
+    rows = meshes_in(connection, settings, watch.tenant, cluster)
     names = [one.name for one in rows]
     if wanted is None and len(rows) > 1:
         fix = f"Name one of {', '.join(names)}"
@@ -98,11 +94,6 @@ def mesh_as_ordered(documents: Documents, given: Sequence[Part]) -> MeshFacts:
     members |= {one.cluster: one.facts["member"] for one in given}
     clusters, name = tuple(documents["inventory"]["clusters"]), documents["intents"]["project"]
     return MeshFacts(name, max((one.base for one in given), default=0), clusters, members)
-
-
-def _members(settings: Settings, row: Row[Any]) -> list[str]:
-    merged = effective(MESHES, json.loads(row.documents), settings, row.tenant)["mesh"]
-    return [one["cluster"]["kubeconfig"] for one in merged.get("memberships", ())]
 
 
 def _gateway(given: Mapping[str, Any]) -> Config:
@@ -216,7 +207,7 @@ def _alone(settings: Settings, watch: Watch, mesh: MeshFacts, part: Part) -> Con
         except InvalidInputError as error:
             found = [Problem(field_of(one.field), one.rule, one.fix) for one in error.problems]
             raise InvalidInputError(found, SOURCE) from None
-        problems = list(_outside(mesh, compiled))
+        problems = list(_unreached(mesh, compiled))
     if problems:
         raise InvalidInputError(problems, SOURCE)
     names = [one["name"] for one in _intents(part)]
@@ -251,40 +242,18 @@ def _has_intents(group: Config) -> bool:
 
 
 def _foreign(settings: Settings, watch: Watch, mesh: MeshFacts, part: Part) -> Iterator[Problem]:
-    """Problems with names of another's: clusters, meshes' namespaces, domains."""
-    own = set(mesh.members.values())
-    for at, service in enumerate(part.spec.get("services", ())):
-        for position, name in enumerate(service.get("clusters", ())):
-            if name not in own:
-                rule = f"is {name}, which is no cluster of mesh {mesh.name}"
-                fix = f"Use one of {', '.join(sorted(own))}"
-                yield Problem(f"spec.services[{at}].clusters[{position}]", rule, fix)
-    domain, domains = part.spec.get("domain"), settings.tenants[watch.tenant].domains
-    if domain is not None and domains and not any(f".{domain}".endswith(f".{one}") for one in domains):
-        yield Problem("spec.domain", "is outside of your domains", f"Choose a name below {' or '.join(domains)}")
-    for at, namespace in enumerate(part.spec.get("namespaces", ())):
-        if _is_of_another(mesh, namespace):
-            yield _another(f"spec.namespaces[{at}]", namespace)
+    """Problems with names of another's, by fields of the part: its spec has both documents' fields."""
+    reach = Reach(mesh.name, set(mesh.members.values()), settings.tenants[watch.tenant].domains)
+    for one in foreign_names(part.spec, {**part.spec, "clusters": mesh.clusters}, reach):
+        yield Problem(field_of(one.field), one.rule, one.fix)
 
 
-def _outside(mesh: MeshFacts, compiled: Compiled) -> Iterator[Problem]:
-    """Problems with compiled objects in another mesh, and in clusters that one stack does not reach."""
-    for name, made in compiled.objects.items():
-        for one in made:
-            if _is_of_another(mesh, one["metadata"]["namespace"]):
-                yield _another("spec.groups", one["metadata"]["namespace"])
-                return
+def _unreached(mesh: MeshFacts, compiled: Compiled) -> Iterator[Problem]:
+    """Problems with compiled objects in clusters that one stack does not reach."""
+    for name in compiled.objects:
         if name != mesh.target["name"]:
             rule = f"need objects in cluster {name}, and the config cluster is {mesh.target['name']}"
             yield Problem("spec.groups", rule, "Leave out a dedicated egress gateway and mutualTls, or order by REST")
-
-
-def _is_of_another(mesh: MeshFacts, namespace: str) -> bool:
-    return namespace.startswith(_ROOTS) and namespace != f"{_ROOTS}{mesh.name}"
-
-
-def _another(field: str, namespace: str) -> Problem:
-    return Problem(field, f"has namespace {namespace}, which is another mesh's", "Use namespaces of your own services")
 
 
 def _conflicts(mesh: MeshFacts, part: Part, others: Sequence[Part]) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from hosted_mesh_controller.documents import KINDS
 from hosted_mesh_controller.settings import Settings
 from hosted_mesh_controller.store import orders
 from hosted_mesh_controller.store.database import Database
-from hosted_mesh_controller.store.orders import Outcome
+from hosted_mesh_controller.store.orders import Key, Outcome
 from hosted_mesh_controller.store.tokens import create_token
 from hosted_mesh_controller.vocabulary import Role, State
 from starlette.testclient import TestClient
@@ -90,10 +90,19 @@ class Service:
     def ordered(self, holder: str, kind: str, body: Any, **headers: str) -> Config:
         """An accepted order's operation. holder: a tenant."""
         by = holder if Role.TENANT in KINDS[kind].ordered_by else "provider"
+        if kind == "intents":
+            self.give_mesh(holder)
         answer = self.call(by, "POST", f"/v1/tenants/{holder}/{kind}", body, **headers)
         assert answer.status_code == 202, answer.text
         operation: Config = answer.json()
         return operation
+
+    def give_mesh(self, tenant: str) -> None:
+        """The mesh of a tenant's intents, as after its order; nothing if the tenant has ordered it."""
+        key = Key(tenant, "meshes", f"{tenant}-mesh")
+        with self.database.writing() as connection:
+            if orders.find(connection, key) is None:
+                orders.save(connection, key, documents("meshes", tenant), [])
 
     def end(self, identifier: str, state: State = State.SUCCEEDED, **result: Any) -> None:
         """Carries an operation out."""
@@ -119,6 +128,7 @@ def documents(kind: str, tenant: str, name: str | None = None) -> Config:
         found["dnsEdge"]["cluster"] = own
     elif kind == "intents":
         found["target"]["cluster"] = own
+        found["inventory"]["clusters"][0]["mesh"] = f"{tenant}-mesh"
     elif kind == "operators":
         found["operators"] |= {"controlPlane": {"kubeconfig": "hub"}, "dataPlane": own}
         found["operators"]["operators"]["name"] = name or tenant
