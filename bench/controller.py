@@ -1,6 +1,7 @@
-"""The controller: seconds from an edit of a custom resource to its operation.
+"""The controller: seconds from an edit of a custom resource to its operation, orders per minute, meshes at rest.
 
-The stack is one of intents, on one API server without nodes. The mesh behind it is a row of the controller's database.
+Of the first, the stack is one of intents, on one API server without nodes. The mesh behind it is a row of the
+controller's database.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from lightkube.types import PatchType
 from rich.console import Console
 from sqlalchemy import update
 
+from bench import resting, throughput
 from bench.grid import Grid
 from bench.own_sandbox import beside, kubectl, until
 from bench.samples import Samples
@@ -32,6 +34,7 @@ from sandbox.engine import controller
 from sandbox.progress import Progress
 from sandbox.proof.deployed import client_of
 from sandbox.toolchain import Tools
+from sandbox.toolchain.catalogue import FOR_DATABASES
 
 Config = dict[str, Any]
 EDITS: Final = 20
@@ -48,9 +51,13 @@ class Reaction:
     engine: Samples
 
 
-def run(state: Path, progress: Progress, console: Console) -> None:
-    """Measures on a sandbox of its own beside `state`. Some five minutes. Raises SandboxError."""
-    tools = toolchain.ensure(progress=progress)
+def run(state: Path, progress: Progress, console: Console, *, stacks: int, executors: int) -> None:
+    """Measures on a sandbox of its own beside `state`. Some ten minutes. Raises SandboxError.
+
+    stacks: their number for orders per minute.
+    """
+    console.print(resting.resting_grid(resting.measure(progress)).for_terminal())
+    tools = toolchain.ensure(also=FOR_DATABASES, progress=progress)
     with beside(state) as folder:
         sandbox = clusters.up(folder / "state", tools, progress, nodes=False)
         with _running(sandbox, tools, progress):
@@ -58,6 +65,8 @@ def run(state: Path, progress: Progress, console: Console) -> None:
                 reaction = _reaction(sandbox)
                 step.note(f"median {reaction.started.median:.2f} s")
             console.print(reaction_grid(reaction).for_terminal())
+        found = throughput.measure(sandbox, tools, progress, stacks=stacks, executors=executors)
+        console.print(throughput.throughput_grid(found).for_terminal())
 
 
 @contextmanager
