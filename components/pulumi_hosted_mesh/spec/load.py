@@ -21,6 +21,8 @@ Location = Sequence[str | int]
 
 # Characters: a kubeconfig of a thousand clusters has six million. PyYAML would parse more for minutes, in gigabytes.
 LONGEST = 8 * 2**20
+# A hostile document has a problem for each of a hundred thousand fields, and the search for a near name is slow.
+MOST_PROBLEMS = 100
 NOT_TEXT = Problem("(file)", "cannot be read: it is not UTF-8 text", "Save it as UTF-8, or name another file")
 # Valid YAML that no document needs, by PyYAML's error. A subclass is before its base.
 UNSUPPORTED: Mapping[type[yaml.YAMLError], tuple[str, str]] = {
@@ -178,10 +180,13 @@ def _validated(model: type[M], document: object, source: str, *, by_name: bool) 
     try:
         return model.model_validate(document, by_alias=True, by_name=by_name)
     except ValidationError as error:
+        found = error.errors(include_url=False)
         problems = [
             _problem(model, one["type"], one["loc"], one.get("ctx", {}), one["input"], is_file=not by_name)
-            for one in error.errors()
+            for one in found[:MOST_PROBLEMS]
         ]
+        if more := len(found) - len(problems):
+            problems.append(Problem("(document)", f"has {more} problems more", "Correct these first"))
         raise InvalidInputError(problems, source) from None
 
 

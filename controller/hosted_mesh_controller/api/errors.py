@@ -18,6 +18,7 @@ from hosted_mesh_controller.views import FieldProblem, ProblemDetails
 
 LOG: Final = logging.getLogger(__name__)
 MEDIA_TYPE: Final = "application/problem+json"
+_MOST_PROBLEMS: Final = 100
 NO_SUCH: Final = "there is no such object for this token"
 
 
@@ -44,7 +45,10 @@ def answer(
     status: int, detail: str, problems: Sequence[Problem] = (), headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """An error as a response."""
-    found = [FieldProblem(field=one.field, rule=one.rule, fix=one.fix) for one in problems]
+    found = [FieldProblem(field=one.field, rule=one.rule, fix=one.fix) for one in problems[:_MOST_PROBLEMS]]
+    if len(problems) > len(found):
+        rule = f"has {len(problems) - len(found)} problems more"
+        found.append(FieldProblem(field="(document)", rule=rule, fix="Correct these first"))
     details = ProblemDetails(title=HTTPStatus(status).phrase, status=status, detail=detail, problems=found)
     content = details.model_dump(mode="json", by_alias=True)
     return JSONResponse(content, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)

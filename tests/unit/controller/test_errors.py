@@ -124,6 +124,35 @@ def test_422_repeats_no_value(service: Service) -> None:
     assert "S3CRET" not in json.dumps(problem(service.call("acme", "GET", f"{MESHES}?limit=S3CRET"), 422))
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {f"field{number}": 1 for number in range(3000)},
+        {"memberships": [{"field": 1}] * 3000},
+        {"revisions": [{"host": 1, "exposure": 1}] * 3000},
+    ],
+    ids=["unknown fields", "memberships", "revisions"],
+)
+def test_422_has_a_hundred_problems_at_most(
+    service: Service, monkeypatch: pytest.MonkeyPatch, bad: dict[str, Any]
+) -> None:
+    """The search for a near name is slow, and a body has room for a hundred thousand of them."""
+    searched: list[str] = []
+
+    def search(name: str, *_: Any, **__: Any) -> list[str]:
+        searched.append(name)
+        return []
+
+    monkeypatch.setattr("difflib.get_close_matches", search)
+    body = documents("meshes", "acme")
+    body["mesh"] |= bad
+    found = problem(service.call("acme", "POST", MESHES, body), 422)["problems"]
+    assert len(found) == 101
+    assert found[-1]["field"] == "(document)"
+    assert found[-1]["rule"].endswith("problems more")
+    assert len(searched) <= 100
+
+
 @pytest.mark.parametrize("body", [None, [], "x", 1, {}, {"mesh": None}, {"mesh": []}, {"mesh": {"revisions": 1}}])
 def test_422_for_other_forms(service: Service, body: Any) -> None:
     answer = raw(service, json.dumps(body).encode())
