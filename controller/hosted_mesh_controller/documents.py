@@ -7,7 +7,7 @@ would read any file of the controller.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -172,7 +172,8 @@ def checked(kind: Kind, documents: object, settings: Settings, tenant: str, role
     if not problems:
         problems += _wrong_names(kind, merged, settings, tenant)
         problems += _unsigned(kind, merged)
-        problems += _outside(kind, merged, settings.tenants[tenant].domains if role is Role.TENANT else ())
+        if role is Role.TENANT:
+            problems += _outside(kind, merged, settings.tenants[tenant].domains)
     if not problems and len(name := kind.named(merged)) > LONGEST:
         problems.append(Problem("(name)", f"has {len(name)} characters, more than {LONGEST}", "Choose shorter names"))
     if problems:
@@ -257,10 +258,34 @@ def _hosts(mesh: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _outside(kind: Kind, documents: Documents, domains: tuple[str, ...]) -> Iterator[Problem]:
-    """Problems with DNS names outside of a tenant's domains."""
-    for field, host in _hosts(documents["mesh"]) if kind is MESHES and domains else ():
+    """Problems with DNS names outside of a tenant's domains, and with gateways in another's mesh."""
+    if kind is not MESHES:
+        return
+    mesh = documents["mesh"]
+    for field, host in _hosts(mesh) if domains else ():
         if not any(host == domain or host.endswith(f".{domain}") for domain in domains):
             yield Problem(field, "is outside of your domains", f"Choose a name below {' or '.join(domains)}")
+    yield from anothers(_gateways(mesh), mesh["name"])
+
+
+def _gateways(mesh: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Fields and values of the namespaces of a mesh's gateways."""
+    for at, membership in enumerate(mesh.get("memberships", ())):
+        for position, gateway in enumerate(membership.get("gateways", ())):
+            if gateway.get("namespace"):
+                yield f"mesh.memberships[{at}].gateways[{position}].namespace", gateway["namespace"]
+
+
+_ROOTS: Final = "mesh-"
+"""Begin of the meshes' namespaces. A policy there is for a whole mesh, and a Pod there reads its gateways' keys."""
+
+
+def anothers(namespaces: Iterable[tuple[str, str]], mesh: str) -> Iterator[Problem]:
+    """Problems with namespaces of other meshes. namespaces: fields and values."""
+    for field, namespace in namespaces:
+        if namespace.startswith(_ROOTS) and namespace != f"{_ROOTS}{mesh}":
+            rule = f"is the namespace of another mesh than {mesh}"
+            yield Problem(field, rule, "Use namespaces of your own services")
 
 
 def _unsigned(kind: Kind, documents: Documents) -> Iterator[Problem]:

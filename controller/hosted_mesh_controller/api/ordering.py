@@ -21,9 +21,9 @@ from hosted_mesh_controller.documents import SOURCE, Documents, Kind, checked
 from hosted_mesh_controller.store import orders, parts, sources
 from hosted_mesh_controller.store.orders import Key
 from hosted_mesh_controller.store.tables import operations
-from hosted_mesh_controller.vocabulary import Action, KindName, ObjectState, Role, State
+from hosted_mesh_controller.vocabulary import Action, ObjectState, Role, State
 from hosted_mesh_controller.work import placing
-from hosted_mesh_controller.work.intents_rights import require_rights
+from hosted_mesh_controller.work.rights import require_rights
 
 Change = Callable[[Documents], Documents]
 """New documents from the present ones."""
@@ -112,8 +112,8 @@ class Order:
     def _save(
         self, connection: Connection, kind: Kind, key: Key, documents: Documents, before: Documents
     ) -> tuple[str, int]:
-        if kind.name is KindName.INTENTS and self.by.role is Role.TENANT:
-            require_rights(connection, self.has.settings, self.tenant, documents)
+        if self.by.role is Role.TENANT:
+            require_rights(connection, self.has.settings, self.tenant, kind, documents)
         if self.dry_run:
             return self._preview(connection, key, Action.PREVIEW_UP, 0, documents, before, documents), 0
         return placing.place(connection, self.has.settings, self.by, kind, key, documents, before)

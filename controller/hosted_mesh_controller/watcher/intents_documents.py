@@ -27,7 +27,7 @@ from hosted_mesh_controller.store.orders import Key
 from hosted_mesh_controller.store.parts import Part
 from hosted_mesh_controller.vocabulary import KindName, ObjectState, Role
 from hosted_mesh_controller.watcher.intents_definition import REASONS, USERS
-from hosted_mesh_controller.work.intents_rights import Reach, foreign_names, meshes_in
+from hosted_mesh_controller.work.rights import Reach, foreign_names, meshes_in
 
 Config = dict[str, Any]
 INTENTS: Final = KINDS[KindName.INTENTS]

@@ -35,6 +35,8 @@ CLUSTERS = {
     "north": {"kubeconfig": "/mounted/north", "context": "n", "side": "data-plane", "tenants": ["acme"]},
     "south": {"kubeconfig": "/mounted/south", "side": "data-plane", "tenants": ["other"]},
 }
+OF_A_MESH = ("intents", "federations")
+"""Kinds whose orders require a mesh of the tenant's."""
 OWN_CLUSTER = {"acme": "north", "other": "south"}
 
 
@@ -90,19 +92,19 @@ class Service:
     def ordered(self, holder: str, kind: str, body: Any, **headers: str) -> Config:
         """An accepted order's operation. holder: a tenant."""
         by = holder if Role.TENANT in KINDS[kind].ordered_by else "provider"
-        if kind == "intents":
-            self.give_mesh(holder)
+        if kind in OF_A_MESH:
+            self.give_mesh(holder, f"{holder}-mesh" if kind == "intents" else "east")
         answer = self.call(by, "POST", f"/v1/tenants/{holder}/{kind}", body, **headers)
         assert answer.status_code == 202, answer.text
         operation: Config = answer.json()
         return operation
 
-    def give_mesh(self, tenant: str) -> None:
-        """The mesh of a tenant's intents, as after its order; nothing if the tenant has ordered it."""
-        key = Key(tenant, "meshes", f"{tenant}-mesh")
+    def give_mesh(self, tenant: str, name: str) -> None:
+        """A mesh of a tenant, as after its order; nothing if the tenant has ordered it."""
+        key = Key(tenant, "meshes", name)
         with self.database.writing() as connection:
             if orders.find(connection, key) is None:
-                orders.save(connection, key, documents("meshes", tenant), [])
+                orders.save(connection, key, documents("meshes", tenant, name), [])
 
     def end(self, identifier: str, state: State = State.SUCCEEDED, **result: Any) -> None:
         """Carries an operation out."""

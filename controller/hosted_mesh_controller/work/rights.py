@@ -1,9 +1,9 @@
-"""The rights of a tenant's intents: one check for orders by REST and by custom resources.
+"""The rights of a tenant's intents and federations: one check for orders by REST and by custom resources.
 
-A mesh's root namespace is `mesh-NAME`: a policy there is for all of the mesh. So intents write there for their own mesh
-only, and that mesh is one that the tenant has ordered, with the target's cluster as a member. The check reads names
-and compiles nothing: the compiler takes each object's namespace from a service, a gateway or the mesh, and its costs
-are no linear function of a request's size.
+A mesh's root namespace is `mesh-NAME`: a policy there is for all of the mesh. So such orders write there for their own
+mesh only, and that mesh is one that the tenant has ordered, with the target's cluster as a member. The check reads
+names and compiles nothing: the compiler takes each object's namespace from a service, a gateway or the mesh, and its
+costs are no linear function of a request's size.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from pulumi_hosted_mesh import InvalidInputError, Problem
 from sqlalchemy import Connection, Row, select
 
-from hosted_mesh_controller.documents import MESHES, SOURCE, Documents, effective
+from hosted_mesh_controller.documents import MESHES, SOURCE, Documents, Kind, anothers, effective
 from hosted_mesh_controller.settings import Settings
 from hosted_mesh_controller.store.tables import objects
-from hosted_mesh_controller.vocabulary import ObjectState
+from hosted_mesh_controller.vocabulary import KindName, ObjectState
 
 Config = Mapping[str, Any]
-_ROOTS: Final = "mesh-"
-"""Begin of the meshes' namespaces."""
-_REST: Final = "Use namespaces of your own services"
 
 
 @dataclass(frozen=True)
@@ -48,9 +45,7 @@ def foreign_names(intents: Config, inventory: Config, reach: Reach) -> Iterator[
                 fix = f"Use one of {', '.join(sorted(reach.clusters))}"
                 field = f"inventory.services[{at}].clusters[{position}]"
                 yield Problem(field, f"is no cluster of mesh {reach.mesh}", fix)
-    for field, namespace in _namespaces(intents, inventory, reach):
-        if namespace.startswith(_ROOTS) and namespace != f"{_ROOTS}{reach.mesh}":
-            yield Problem(field, f"is the namespace of another mesh than {reach.mesh}", _REST)
+    yield from anothers(_namespaces(intents, inventory, reach), reach.mesh)
 
 
 def _namespaces(intents: Config, inventory: Config, reach: Reach) -> Iterator[tuple[str, str]]:
@@ -78,20 +73,63 @@ def _members(settings: Settings, row: Row[Any]) -> list[str]:
     return [one["cluster"]["kubeconfig"] for one in merged.get("memberships", ())]
 
 
-def require_rights(connection: Connection, settings: Settings, tenant: str, documents: Documents) -> None:
+def require_rights(connection: Connection, settings: Settings, tenant: str, kind: Kind, documents: Documents) -> None:
     """Checks documents of an order whose models are checked. Raises: InvalidInputError."""
+    if kind.name is KindName.INTENTS:
+        problems = _of_intents(connection, settings, tenant, documents)
+    elif kind.name is KindName.FEDERATIONS:
+        problems = _of_federation(connection, settings, tenant, documents)
+    else:
+        return
+    if found := list(problems):
+        raise InvalidInputError(found, SOURCE)
+
+
+def _of_intents(connection: Connection, settings: Settings, tenant: str, documents: Documents) -> Iterator[Problem]:
     inventory, target = documents["inventory"], documents["target"]
-    cluster = target["cluster"]["kubeconfig"]
-    own = [row.name for row in meshes_in(connection, settings, tenant, cluster) if row.state != ObjectState.DELETING]
     places = {one["name"]: (at, one["mesh"]) for at, one in enumerate(inventory["clusters"])}
     if target["name"] not in places:
         fix = "Add it there with its mesh, or correct the name"
-        raise InvalidInputError([Problem("target.name", "is no cluster of the inventory", fix)], SOURCE)
+        yield Problem("target.name", "is no cluster of the inventory", fix)
+        return
     at, mesh = places[target["name"]]
+    own = _own_meshes(connection, settings, tenant, target["cluster"])
     if mesh not in own:
-        rule = "is no mesh that you have ordered with the target's cluster as a member"
-        fix = f"Name one of {', '.join(own)}" if own else "Order the mesh first, or request this from the provider"
-        raise InvalidInputError([Problem(f"inventory.clusters[{at}].mesh", rule, fix)], SOURCE)
+        yield _no_mesh(f"inventory.clusters[{at}].mesh", own)
+        return
     reach = Reach(mesh, places.keys(), settings.tenants[tenant].domains)
-    if problems := list(foreign_names(documents["intents"], inventory, reach)):
-        raise InvalidInputError(problems, SOURCE)
+    yield from foreign_names(documents["intents"], inventory, reach)
+
+
+def _of_federation(connection: Connection, settings: Settings, tenant: str, documents: Documents) -> Iterator[Problem]:
+    mesh, cluster = documents["member"]["mesh"], documents["member"]["cluster"]
+    own = _own_meshes(connection, settings, tenant, cluster)
+    if mesh not in own:
+        yield _no_mesh("member.mesh", own)
+        return
+    for at, peer in enumerate(documents["federation"]["peers"]):
+        # The facts of peers are places to call: this order writes in its own cluster only.
+        if peer["mesh"] == mesh:
+            yield from anothers(_namespaces_of_peer(f"federation.peers[{at}]", peer), mesh)
+
+
+def _namespaces_of_peer(field: str, peer: Config) -> Iterator[tuple[str, str]]:
+    for name in ("gateway", "egress"):
+        if namespace := (peer.get(name) or {}).get("namespace"):
+            yield f"{field}.{name}.namespace", namespace
+    for at, export in enumerate(peer.get("exports", ())):
+        yield f"{field}.exports[{at}].namespace", export["namespace"]
+    for at, wish in enumerate(peer.get("imports", ())):
+        for position, namespace in enumerate(wish.get("namespaces", ())):
+            yield f"{field}.imports[{at}].namespaces[{position}]", namespace
+
+
+def _own_meshes(connection: Connection, settings: Settings, tenant: str, reference: Config) -> list[str]:
+    rows = meshes_in(connection, settings, tenant, reference["kubeconfig"])
+    return [row.name for row in rows if row.state != ObjectState.DELETING]
+
+
+def _no_mesh(field: str, own: list[str]) -> Problem:
+    rule = "is no mesh that you have ordered with this order's cluster as a member"
+    fix = f"Name one of {', '.join(own)}" if own else "Order the mesh first, or request this from the provider"
+    return Problem(field, rule, fix)

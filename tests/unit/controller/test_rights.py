@@ -1,4 +1,4 @@
-"""Rights of a tenant's intents: REST refuses what the watcher refuses, and stores nothing of it."""
+"""Rights of a tenant beside another one in a cluster: REST and the watcher refuse the same, and store nothing of it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from typing import Any
 import pytest
 from hosted_mesh_controller.store.tables import METADATA
 from hosted_mesh_controller.watcher.intents_reconciling import IntentsReconciler
-from hosted_mesh_controller.work.intents_rights import Reach, foreign_names
+from hosted_mesh_controller.work.rights import Reach, foreign_names
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pulumi_hosted_mesh import Intents, InvalidInputError, Inventory, compile_intents, read_document
 from sqlalchemy import func, select
 
 from tests.unit.controller.service import Service, documents
-from tests.unit.controller.watched_cluster import Cluster
+from tests.unit.controller.watched_cluster import SPEC, Cluster
 from tests.unit.controller.webhooks import TENANTS, WATCHED
 
 Config = dict[str, Any]
 INTENTS = "/v1/tenants/acme/intents"
 KEY = f"{INTENTS}/shop-shop"
+FEDERATIONS = "/v1/tenants/acme/federations"
 SHARED = {**WATCHED, "north": {**WATCHED["north"], "tenants": ["acme", "other"]}}
 """A cluster of two tenants, each with a mesh in it."""
 
@@ -219,6 +220,79 @@ def test_a_federated_mesh_is_called_by_rest(shared: Service) -> None:
     federation = {"name": "both", "domain": "both.example.com", "meshes": ["shop", "theirs"]}
     body["inventory"]["federations"] = [federation]
     assert shared.call("acme", "POST", INTENTS, body).status_code == 202
+
+
+THEIRS = [{"name": "gateway", "namespace": "mesh-theirs"}]
+GATEWAY = "memberships[0].gateways[0].namespace"
+
+
+def test_a_gateway_in_another_meshs_namespace_is_refused(shared: Service) -> None:
+    """It would read the keys of that mesh's gateways. By a new mesh, a change, a membership, and a HostedMesh."""
+    path, before = "/v1/tenants/acme/meshes", rows(shared)
+    body = mesh("acme", "books", "istiod.books.acme.example")
+    body["mesh"]["memberships"][0]["gateways"] = THEIRS
+    refused(shared.call("acme", "POST", path, body), f"mesh.{GATEWAY}")
+    body = mesh("acme", "shop", "istiod.shop.acme.example")
+    body["mesh"]["memberships"][0]["gateways"] = THEIRS
+    refused(shared.call("acme", "PUT", f"{path}/shop", body, If_Match='"1"'), f"mesh.{GATEWAY}")
+    membership = body["mesh"]["memberships"][0]
+    refused(
+        shared.call("acme", "PUT", f"{path}/shop/memberships/default", membership, If_Match='"1"'), f"mesh.{GATEWAY}"
+    )
+    assert rows(shared) == before
+    cluster = Cluster(shared)
+    given = copy.deepcopy(SPEC)
+    given["revisions"][0]["host"] = "istiod.books.acme.example"
+    given["memberships"] = [{**{key: one for key, one in membership.items() if key != "cluster"}, "gateways": THEIRS}]
+    status = cluster.apply("books", given)["status"]
+    assert (status["state"], [one["field"] for one in status["problems"]]) == ("refused", [f"spec.{GATEWAY}"])
+    given["memberships"][0]["gateways"] = [{"name": "gateway", "namespace": "mesh-books"}]
+    assert cluster.apply("books", given)["status"]["state"] == "pending"
+    assert shared.call("provider", "PUT", f"{path}/shop", body, If_Match='"1"').status_code == 202
+
+
+def federation(of_mesh: str = "shop") -> Config:
+    """A part of a federation of two meshes: of `shop`, unless another is named."""
+    body = documents("federations", "acme")
+    for peer, name in zip(body["federation"]["peers"], ("shop", "theirs"), strict=True):
+        peer["mesh"] = name
+    body["federation"]["peers"][0]["imports"][0]["meshes"] = ["theirs"]
+    body["federation"]["peers"][1]["exports"][0]["to"][0]["mesh"] = "shop"
+    return body | {"member": {"mesh": of_mesh, "cluster": {"kubeconfig": "north"}}}
+
+
+EXPORT = {"service": "page", "port": 80, "to": [{"mesh": "theirs", "identities": ["books/*"]}]}
+PARTS: list[tuple[Callable[[Config], Any], str]] = [
+    (lambda peer: peer["gateway"].update(namespace="mesh-theirs"), "gateway.namespace"),
+    (lambda peer: peer.update(egress={"gateway": "egress", "namespace": "mesh-theirs"}), "egress.namespace"),
+    (lambda peer: peer["imports"][0].update(namespaces=["books", "mesh-theirs"]), "imports[0].namespaces[1]"),
+    (
+        lambda peer: peer.update(exports=[{**EXPORT, "namespace": "mesh-theirs"}]),
+        "exports[0].namespace",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "field"), PARTS, ids=[one[1] for one in PARTS])
+def test_a_federation_writes_in_no_other_mesh(shared: Service, change: Any, field: str) -> None:
+    body = federation()
+    change(body["federation"]["peers"][0])
+    before = rows(shared)
+    refused(shared.call("acme", "POST", FEDERATIONS, body), f"federation.peers[0].{field}")
+    assert rows(shared) == before
+    # The other mesh's own namespace is a fact of that peer.
+    body = federation()
+    body["federation"]["peers"][1]["gateway"]["namespace"] = "mesh-theirs"
+    assert shared.call("acme", "POST", FEDERATIONS, body).status_code == 202
+
+
+def test_a_federation_is_for_a_mesh_of_the_tenant(shared: Service) -> None:
+    """Its hosts in another's mesh would lead all of that mesh's calls to the tenant's gateway."""
+    before = rows(shared)
+    refused(shared.call("acme", "POST", FEDERATIONS, federation("theirs")), "member.mesh")
+    assert rows(shared) == before
+    assert shared.call("other", "POST", "/v1/tenants/other/federations", federation("theirs")).status_code == 202
+    assert shared.call("provider", "POST", FEDERATIONS, federation("theirs")).status_code == 202
 
 
 NAMESPACES = st.sampled_from(["books", "mesh-shop", "mesh-theirs"])
