@@ -36,7 +36,7 @@ class Federated:
         self.schedule = Schedule(service.settings, service.database, service.queue)
 
     def order(self, mesh: str, **more: Any) -> Config:
-        return self.service.ordered("acme", "federations", self.documents(mesh) | more)
+        return ordered(self.service, "acme", self.documents(mesh) | more)
 
     def documents(self, mesh: str) -> Config:
         found = documents("federations", "acme")
@@ -76,6 +76,14 @@ class Federated:
             ).scalar_one()
         (west,) = [one for one in json.loads(text)["offers"] if one["mesh"] == "west"]
         return [one["service"] for one in west["services"]]
+
+
+def ordered(by: Service, tenant: str, body: Config) -> Config:
+    """An order of the provider's, which needs no ordered mesh."""
+    answer = by.call("provider", "POST", f"/v1/tenants/{tenant}/federations", body)
+    assert answer.status_code == 202, answer.text
+    made: Config = answer.json()
+    return made
 
 
 def service(name: str, **more: Any) -> Config:
@@ -133,7 +141,7 @@ def test_an_order_has_the_found_offers_and_shows_its_own_documents(federated: Fe
     assert shown.json()["outputs"] == {"hosts": ["cart"]}
     body = federated.documents("east")
     body["federation"]["peers"][0]["locality"] = "eu-south"
-    answer = federated.service.call("acme", "PUT", path, body, If_Match=shown.headers["ETag"])
+    answer = federated.service.call("provider", "PUT", path, body, If_Match=shown.headers["ETag"])
     assert federated.offered(answer.json()["id"]) == ["cart"]
 
 
@@ -153,7 +161,7 @@ def test_another_tenants_federation_of_the_same_name_has_offers_of_its_own(feder
     other["federation"]["peers"][1]["exports"] = [
         {"namespace": "shop", "to": [{"mesh": "east", "identities": ["a/b"]}]}
     ]
-    identifier = federated.service.ordered("other", "federations", other)["id"]
+    identifier = ordered(federated.service, "other", other)["id"]
     with federated.service.database.reading() as connection:
         text = connection.exec_driver_sql(f"SELECT documents FROM operations WHERE id = '{identifier}'").scalar_one()
     assert "cart" not in text
