@@ -14,10 +14,10 @@ from pulumi_hosted_mesh import InvalidInputError, Problem
 from sqlalchemy import Row, and_, or_, select
 
 from hosted_mesh_controller.api import rendering
-from hosted_mesh_controller.api.access import By, Has, Services, Tenant, require_writer
+from hosted_mesh_controller.api.access import By, Has, Services, Tenant, require_role, require_writer
 from hosted_mesh_controller.api.errors import not_found
 from hosted_mesh_controller.api.objects import After, Limit
-from hosted_mesh_controller.documents import SOURCE
+from hosted_mesh_controller.documents import KINDS, SOURCE
 from hosted_mesh_controller.store import audit, orders
 from hosted_mesh_controller.store.tables import events, operations
 from hosted_mesh_controller.times import moment
@@ -75,6 +75,7 @@ def show(has: Has, tenant: Tenant, operation: Id) -> Operation:
 def cancel(has: Has, by: By, tenant: Tenant, operation: Id) -> Operation:
     """Ends an operation that has not started at once. One that runs gets an interrupt, and ends its begun steps."""
     row = _row(has, tenant, operation)
+    require_role(by, KINDS[row.kind].ordered_by, row.kind)
     if not State(row.state).ended:
         with has.database.writing() as connection:
             orders.cancel(connection, operation)

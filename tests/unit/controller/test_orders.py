@@ -262,6 +262,14 @@ def test_a_provider_s_decisions_are_below_the_tenant_s(tmp_path: Path) -> None:
     assert made["state"] == "queued"
 
 
+def test_an_order_of_the_providers_is_not_the_tenants_to_cancel(service: Service) -> None:
+    made = service.ordered("acme", "dns", documents("dns", "acme"))
+    path = f"/v1/tenants/acme/operations/{made['id']}/cancel"
+    assert service.call("acme", "POST", path).status_code == 403
+    assert not orders.wants_cancel(service.database, made["id"])
+    assert service.call("provider", "POST", path).json()["state"] == "cancelled"
+
+
 def cancelled(service: Service, identifier: str) -> Any:
     answer = service.call("acme", "POST", f"/v1/tenants/acme/operations/{identifier}/cancel")
     assert answer.status_code == 202
