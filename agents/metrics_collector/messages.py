@@ -44,8 +44,7 @@ _MESSAGES: Final[_Messages] = {
     "KeyValue": {"key": (1, "string"), "value": (2, "AnyValue")},
     "LogRecord": {"attributes": (6, "KeyValue[]")},
     "ScopeLogs": {"log_records": (2, "LogRecord[]")},
-    "Resource": {"attributes": (1, "KeyValue[]")},
-    "ResourceLogs": {"resource": (1, "Resource"), "scope_logs": (2, "ScopeLogs[]")},
+    "ResourceLogs": {"scope_logs": (2, "ScopeLogs[]")},
     "ExportLogsServiceRequest": {"resource_logs": (1, "ResourceLogs[]")},
 }
 # All of a span, because it is sent on. Lists and maps as values of attributes are left out: Envoy has none.

@@ -9,7 +9,8 @@ from typing import Self
 
 # security/pkg/pki/util/san.go in Istio: spiffe://<trust domain>/ns/<namespace>/sa/<service account>
 _SPIFFE = re.compile(r"spiffe://([^/]+)/ns/([a-z0-9][-a-z0-9]*)/sa/([a-z0-9][-.a-z0-9]*)")
-_NODE = re.compile(r"(sidecar|router)~[0-9a-fA-F.:]+~([a-z0-9][-.a-z0-9]{0,252})\.([a-z0-9][-a-z0-9]{0,62})~[^~]+")
+_POD = r"([a-z0-9][-.a-z0-9]{0,252})\.([a-z0-9][-a-z0-9]{0,62})"
+_NODE = re.compile(rf"(?:sidecar|router)~[0-9a-fA-F.:]+~{_POD}~[^~]+")
 
 
 class ForeignPeerError(Exception):
@@ -33,12 +34,12 @@ class Peer:
             raise ForeignPeerError("the certificate has no single SPIFFE identity of this endpoint's trust domain")
         return cls(principal=found[0][0], namespace=found[0][2])
 
-    def pod(self, node_id: str) -> str:
-        """The Pod's name in Envoy's node id, which the sender chooses. Raises: ForeignPeerError.
+    def pod(self, node: str) -> str:
+        """The Pod's name in Envoy's node id, or in an access log's `POD.NAMESPACE`. Raises: ForeignPeerError.
 
-        It keeps apart the proxies of one principal, and is used for nothing else.
+        The sender chooses it. It keeps apart the proxies of one principal, and is used for nothing else.
         """
-        match = _NODE.fullmatch(node_id)
-        if not match or match[3] != self.namespace:
+        match = _NODE.fullmatch(node) or re.fullmatch(_POD, node)
+        if not match or match[2] != self.namespace:
             raise ForeignPeerError("the node id is not of the certificate's namespace")
-        return match[2]
+        return match[1]

@@ -77,14 +77,13 @@ class Receiver:
         if not await self._within_budget(raw):
             await self._refuse(context, "budget", grpc.StatusCode.RESOURCE_EXHAUSTED, "the tenant's budget is used")
         request = await self._parsed(context, messages.ExportLogsServiceRequest, raw)
-        for resource in request.resource_logs:
-            # Envoy's own attributes of the resource: log_name, zone_name, cluster_name, node_name.
-            node = "".join(one.value.string_value for one in resource.resource.attributes if one.key == "node_name")
-            proxy = await self._proxy(context, peer, node)
-            proxy.seen = time.monotonic()
-            for scope in resource.scope_logs:
-                for record in scope.log_records:
-                    _log(proxy, _reported({one.key: one.value.string_value for one in record.attributes}))
+        for scope in (one for resource in request.resource_logs for one in resource.scope_logs):
+            for record in scope.log_records:
+                log = {one.key: one.value.string_value for one in record.attributes}
+                # Not of the resource: istiod disables Envoy's attributes there (pilot/pkg/model/telemetry_logging.go).
+                proxy = await self._proxy(context, peer, log.pop("node", ""))
+                proxy.seen = time.monotonic()
+                _log(proxy, _reported(log))
         return b""
 
     async def export_spans(self, raw: bytes, context: Any) -> bytes:

@@ -92,6 +92,7 @@ def listener(
                 "grpc_service": {"envoy_grpc": {"cluster_name": "collector"}},
                 "transport_api_version": "V3",
             },
+            "disable_builtin_labels": True,
             "attributes": {"values": [{"key": name, "value": {"string_value": text}} for name, text in logs.items()]},
         }
         manager["access_log"] = [{"name": "envoy.access_loggers.open_telemetry", "typed_config": log}]
@@ -154,7 +155,12 @@ def envoy(
     config["stats_config"] = {"stats_matcher": {"inclusion_list": {"patterns": kept}}}
     file = workload.folder / "envoy.json"
     file.write_text(json.dumps(config))
-    environment = {"ISTIO_META_WORKLOAD_NAME": workload.name, "PATH": "/usr/bin"}
+    environment = {
+        "ISTIO_META_WORKLOAD_NAME": workload.name,
+        "POD_NAME": f"{workload.name}-1",
+        "POD_NAMESPACE": "bookshop",
+        "PATH": "/usr/bin",
+    }
     command = [str(tools["envoy"]), "--config-path", str(file), "--disable-hot-restart", "--concurrency", str(workers)]
     with (workload.folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)

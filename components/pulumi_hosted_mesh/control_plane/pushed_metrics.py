@@ -8,12 +8,16 @@ from pulumi_hosted_mesh.spec.observability import MetricsSource
 from pulumi_hosted_mesh.spec.proxies import PushedMetrics
 from pulumi_hosted_mesh.vocabulary import COLLECTOR_PROVIDER, TRACES_PROVIDER
 
+LOG_BODY: Final = "-"
+"""Without it istiod's default sends the path and headers of each request, which the collector does not read."""
 LOG_ATTRIBUTES: Final = {
     # One format for both directions. The collector finds the direction by the name of the Envoy cluster.
     "upstream_local": "%UPSTREAM_LOCAL_URI_SAN%",
     "upstream_peer": "%UPSTREAM_PEER_URI_SAN%",
     "downstream_local": "%DOWNSTREAM_LOCAL_URI_SAN%",
     "downstream_peer": "%DOWNSTREAM_PEER_URI_SAN%",
+    # istiod disables Envoy's own attributes, with the node's id; the proxy's environment has the Pod.
+    "node": "%ENVIRONMENT(POD_NAME)%.%ENVIRONMENT(POD_NAMESPACE)%",
     "workload": "%ENVIRONMENT(ISTIO_META_WORKLOAD_NAME)%",
     "destination": "%METADATA(UPSTREAM_HOST:istio:workload)%",
     "upstream_cluster": "%UPSTREAM_CLUSTER_RAW%",
@@ -37,7 +41,7 @@ def pushed_metrics(metrics: PushedMetrics) -> dict[str, Any]:
     receiver = {"service": metrics.host, "port": metrics.port}
     traces = {"name": TRACES_PROVIDER, "opentelemetry": receiver}
     if metrics.source is MetricsSource.ACCESS_LOG:
-        logs = {**receiver, "logFormat": {"labels": dict(LOG_ATTRIBUTES)}}
+        logs = {**receiver, "logFormat": {"text": LOG_BODY, "labels": dict(LOG_ATTRIBUTES)}}
         return {"extensionProviders": [{"name": COLLECTOR_PROVIDER, "envoyOtelAls": logs}, traces]}
     tls = {"mode": "ISTIO_MUTUAL", "sni": metrics.host, "subjectAltNames": [metrics.host]}
     service = {"address": f"{metrics.host}:{metrics.port}", "tlsSettings": tls}

@@ -124,6 +124,7 @@ def test_access_logs_of_both_ends_equal_the_requests(tools: Tools, tmp_path: Pat
             eventually(lambda: collector.sum("istio_requests_total", **labels) == 23, f"23 of the {reporter}")  # noqa: B023
         assert collector.sum("istio_requests_total") == 46
         assert collector.sum("istio_requests_total", source_workload="frontend", reporter="source") == 23
+        assert collector.sum("istio_requests_total", pod="backend-1", reporter="destination") == 23
         assert collector.sum("istio_request_duration_milliseconds_count") == 46
         assert collector.own("rejected_series_total") == 0
 

@@ -272,14 +272,13 @@ def durations(tags: Mapping[str, str], *milliseconds: float) -> Any:
 
 
 def export(mesh: Mesh, principal: str, node: str, *records: Mapping[str, str]) -> None:
-    """One OTLP request with access logs. Raises: grpc.RpcError."""
+    """One OTLP request with access logs. node: `POD.NAMESPACE`. Raises: grpc.RpcError."""
     request = messages.ExportLogsServiceRequest()
     resource = request.resource_logs.add()
-    resource.resource.attributes.add(key="node_name").value.string_value = node
     scope = resource.scope_logs.add()
     for record in records:
         made = scope.log_records.add()
-        for key, value in record.items():
+        for key, value in {"node": node, **record}.items():
             made.attributes.add(key=key).value.string_value = value
     with channel(mesh, principal) as one:
         one.unary_unary(f"/{LOGS_SERVICE}/Export")(request.SerializeToString(), timeout=60)

@@ -375,8 +375,8 @@ def test_access_logs_count_as_the_metrics_service(mesh: Mesh, tmp_path: Path) ->
             "downstream_local": back.principal,
             "upstream_cluster": "inbound|8080||",
         }
-        export(mesh, front.principal, front.node, sent, sent, {**sent, "upstream_local": back.principal})
-        export(mesh, back.principal, back.node, received)
+        export(mesh, front.principal, "frontend-1.bookshop", sent, sent, {**sent, "upstream_local": back.principal})
+        export(mesh, back.principal, "backend-1.bookshop", received)
         ((_, labels, value),) = collector.samples(TOTAL, reporter="source")
         assert (labels["source_workload"], labels["destination_workload"], value) == ("frontend", "backend", 2)
         ((_, labels, value),) = collector.samples(TOTAL, reporter="destination")
@@ -384,6 +384,12 @@ def test_access_logs_count_as_the_metrics_service(mesh: Mesh, tmp_path: Path) ->
         assert collector.sum("istio_request_duration_milliseconds_bucket", le="10") == 3
         assert collector.sum("istio_request_duration_milliseconds_bucket", le="5") == 0
         assert collector.own("rejected_series_total", reason="forged") == 1
-        with pytest.raises(grpc.RpcError) as error:
-            export(mesh, "spiffe://b.mesh.test/ns/bookshop/sa/frontend", front.node, sent)
-        assert error.value.code() is grpc.StatusCode.PERMISSION_DENIED
+        assert collector.samples(TOTAL, pod="frontend-1")
+        for principal, node in (
+            ("spiffe://b.mesh.test/ns/bookshop/sa/frontend", "frontend-1.bookshop"),
+            (front.principal, "frontend-1.payments"),
+            (front.principal, ""),
+        ):
+            with pytest.raises(grpc.RpcError) as error:
+                export(mesh, principal, node, sent)
+            assert error.value.code() is grpc.StatusCode.PERMISSION_DENIED

@@ -269,7 +269,7 @@ def test_the_collector_knows_the_tags_and_metrics_of_the_filter() -> None:
 
 
 def test_the_collector_knows_the_attributes_of_logs() -> None:
-    tags = set(receivers._reported(dict(LOG_ATTRIBUTES))) - {"duration", "sent", "received"}
+    tags = set(receivers._reported(dict(LOG_ATTRIBUTES))) - {"node", "duration", "sent", "received"}
     assert tags <= flat_names.TAGS
 
 
@@ -286,6 +286,8 @@ def test_the_bootstrap_gets_the_address_and_requires_the_collectors_name() -> No
     assert "envoyMetricsService" not in logs["defaultConfig"]
     provider, _ = logs["extensionProviders"]
     assert (provider["name"], provider["envoyOtelAls"]["service"]) == ("hosted-mesh-collector", HOST)
+    # Otherwise istiod's default format, with paths and headers of requests.
+    assert "%" not in provider["envoyOtelAls"]["logFormat"]["text"]
     assert "envoyMetricsService" not in str(mesh_config(read_document(Proxies, {})))
 
 
