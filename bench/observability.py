@@ -24,7 +24,7 @@ import grpc.aio
 from pulumi_hosted_mesh.observability import proxy_objects
 from rich.console import Console
 
-from agents.metrics_collector import messages
+from agents.metrics_collector import telemetry_messages
 from agents.metrics_collector.receivers import METRICS_SERVICE
 from bench.grid import Grid
 from bench.samples import Samples
@@ -283,7 +283,7 @@ class Sender:
         """Counters with this total, and one histogram for each five of them."""
         tags = [sent_by(self, to=f"backend-{place}") for place in range(series)]
         families = [*(requests(one, value) for one in tags), *(durations(one, 5) for one in tags[::5])]
-        made = messages.StreamMetricsMessage(envoy_metrics=families)
+        made = telemetry_messages.StreamMetricsMessage(envoy_metrics=families)
         if is_first:
             made.identifier.node.id = f"sidecar~10.0.0.1~{self.workload}-1.bookshop~bookshop.svc.cluster.local"
         return bytes(made.SerializeToString())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from . import messages
+from . import xds_messages
 from .istiod import PROXY_PAGES, STATUS_PAGE, Istiods, Proxy
 from .refusals import Reason, RefusedError
 
@@ -22,11 +22,11 @@ _NAME: Final = re.compile(r"[a-z0-9][-a-z0-9.]{0,318}", re.ASCII)
 
 def answer(istiods: Istiods, type_url: str, names: Sequence[str], token: str) -> Any:
     """The DiscoveryResponse. Raises: RefusedError."""
-    response = messages.DiscoveryResponse(type_url=type_url, version_info="1", nonce="1")
+    response = xds_messages.DiscoveryResponse(type_url=type_url, version_info="1", nonce="1")
     if type_url == STATUS_TYPE:
         for proxy in istiods.proxies(token):
             value = client_config(proxy).SerializeToString(deterministic=True)
-            response.resources.add(type_url=messages.CLIENT_CONFIG, value=value)
+            response.resources.add(type_url=xds_messages.CLIENT_CONFIG, value=value)
     elif type_url == PAGE_TYPE and len(names) == 1:
         response.resources.add(type_url=PAGE_TYPE, value=_page(istiods, names[0], token))
     elif type_url == DUMP_TYPE:
@@ -41,7 +41,7 @@ def answer(istiods: Istiods, type_url: str, names: Sequence[str], token: str) ->
 
 def client_config(proxy: Proxy) -> Any:
     """The message of istiod's own StatusGen, from an entry of `syncz`."""
-    found = messages.ClientConfig()
+    found = xds_messages.ClientConfig()
     found.node.id = proxy.name
     version = str(proxy.status.get("istio_version", ""))
     metadata = {"CLUSTER_ID": proxy.cluster, "NAMESPACE": proxy.namespace, "ISTIO_VERSION": version}
@@ -60,11 +60,11 @@ def client_config(proxy: Proxy) -> Any:
 def _status(resource: dict[str, Any]) -> int:
     """As debugSyncStatus in istiod."""
     if resource.get("lastError"):
-        return messages.ERROR
+        return xds_messages.ERROR
     sent = resource.get("sent")
     if not sent:
-        return messages.NOT_SENT
-    return messages.SYNCED if resource.get("acked") == sent else messages.STALE
+        return xds_messages.NOT_SENT
+    return xds_messages.SYNCED if resource.get("acked") == sent else xds_messages.STALE
 
 
 def _page(istiods: Istiods, request: str, token: str) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
-from . import messages
+from . import xds_messages
 from .answers import answer
 from .istiod import Istiods
 from .refusals import Reason, RefusedError
@@ -56,7 +56,7 @@ class DebugProxy:
         self._server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_STREAMS)
         handler: Any = grpc.stream_stream_rpc_method_handler(
             self.stream,
-            request_deserializer=messages.DiscoveryRequest.FromString,
+            request_deserializer=xds_messages.DiscoveryRequest.FromString,
             response_serializer=lambda message: message.SerializeToString(deterministic=True),
         )
         own = grpc.method_handlers_generic_handler(SERVICE, {"StreamAggregatedResources": handler})

@@ -10,7 +10,7 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
-from . import messages
+from . import telemetry_messages
 from .settings import Backend
 from .store import Budget
 
@@ -118,7 +118,7 @@ class Forwarder:
                 return True
             self.lost[REFUSED] += spans
             return True
-        refused = messages.ExportTraceServiceResponse.FromString(answer).partial_success.rejected_spans
+        refused = telemetry_messages.ExportTraceServiceResponse.FromString(answer).partial_success.rejected_spans
         self.sent += spans - refused
         self.lost[REFUSED] += refused
         return True

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import grpc
 
-from . import flat_names, messages, series, spans
+from . import flat_names, series, spans, telemetry_messages
 from .forwarding import TRACE_SERVICE
 from .peer import ForeignPeerError, Peer
 from .settings import Endpoint
@@ -58,7 +58,7 @@ class Receiver:
                     await self._refuse(context, "replaced", grpc.StatusCode.ABORTED, REPLACED)
                 if proxy is not None and not await self._within_budget(raw):
                     continue
-                message = await self._parsed(context, messages.StreamMetricsMessage, raw)
+                message = await self._parsed(context, telemetry_messages.StreamMetricsMessage, raw)
                 if proxy is None:
                     proxy = await self._proxy(context, peer, message.identifier.node.id)
                     proxy.stream = token
@@ -76,7 +76,7 @@ class Receiver:
         peer = await self._peer(context)
         if not await self._within_budget(raw):
             await self._refuse(context, "budget", grpc.StatusCode.RESOURCE_EXHAUSTED, "the tenant's budget is used")
-        request = await self._parsed(context, messages.ExportLogsServiceRequest, raw)
+        request = await self._parsed(context, telemetry_messages.ExportLogsServiceRequest, raw)
         for scope in (one for resource in request.resource_logs for one in resource.scope_logs):
             for record in scope.log_records:
                 log = {one.key: one.value.string_value for one in record.attributes}
@@ -92,13 +92,13 @@ class Receiver:
         assert traces is not None
         if not traces.budget.take(len(raw)):
             await self._refuse(context, "span-budget", grpc.StatusCode.RESOURCE_EXHAUSTED, "the budget is used")
-        request = await self._parsed(context, messages.ExportTraceServiceRequest, raw)
+        request = await self._parsed(context, telemetry_messages.ExportTraceServiceRequest, raw)
         made, kept, rejected = spans.attributed(request, peer, self.endpoint)
         traces.received += kept + sum(rejected.values())
         traces.rejected.update(rejected)
         if kept:
             traces.forwarder.add(made, kept)
-        answer = messages.ExportTraceServiceResponse()
+        answer = telemetry_messages.ExportTraceServiceResponse()
         if refused := sum(rejected.values()):
             answer.partial_success.rejected_spans = refused
             answer.partial_success.error_message = "the spans contradict the certificate, or are invalid"
@@ -148,7 +148,7 @@ class Receiver:
         proxy.seen = time.monotonic()
         for family in message.envoy_metrics:
             kind = family.type
-            if kind not in (messages.COUNTER, messages.HISTOGRAM):
+            if kind not in (telemetry_messages.COUNTER, telemetry_messages.HISTOGRAM):
                 continue
             for metric in family.metric:
                 # With `emit_tags_as_labels`, which Istio's bootstrap lacks, names are short and tags are labels.
@@ -158,7 +158,7 @@ class Receiver:
                 key = proxy.keys[name] if name in proxy.keys else _new_key(proxy, name, kind)
                 if key is None:
                     continue
-                if kind == messages.COUNTER:
+                if kind == telemetry_messages.COUNTER:
                     proxy.total(name, key, metric.counter.value)
                 else:
                     _observe(proxy, key, metric.histogram)
@@ -194,7 +194,7 @@ def _log(proxy: Proxy, attributes: dict[str, str]) -> None:
 
 def _new_key(proxy: Proxy, name: str, kind: int) -> Key | None:
     found = flat_names.parsed(name)
-    known = series.COUNTERS if kind == messages.COUNTER else series.HISTOGRAMS
+    known = series.COUNTERS if kind == telemetry_messages.COUNTER else series.HISTOGRAMS
     if found is None or found[0] not in known:
         # Envoy's other metrics, which the bootstrap also sends, are no rejected series.
         if name.startswith(flat_names.PREFIX):

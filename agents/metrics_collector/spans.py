@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from . import messages
+from . import telemetry_messages
 from .peer import ForeignPeerError, Peer
 from .settings import Endpoint
 
@@ -28,7 +28,7 @@ def attributed(request: Any, peer: Peer, endpoint: Endpoint) -> tuple[bytes, int
 
     All attributes of the resource are replaced. Unlisted fields of the messages are dropped: a backend may read them.
     """
-    made = messages.ExportTraceServiceRequest()
+    made = telemetry_messages.ExportTraceServiceRequest()
     kept, rejected = 0, {FORGED: 0, INVALID: 0}
     request.DiscardUnknownFields()
     for resource in request.resource_spans:

@@ -12,14 +12,14 @@ from typing import Any
 import grpc
 
 sys.path.insert(0, "/opt/hosted-mesh")
-from metrics_collector import messages  # type: ignore[import-not-found]  # in the image
+from metrics_collector import telemetry_messages  # type: ignore[import-not-found]  # in the image
 
 SERVICE = "opentelemetry.proto.collector.trace.v1.TraceService"
 spans: list[list[object]] = []
 
 
 def export(raw, context):
-    for resource in messages.ExportTraceServiceRequest.FromString(raw).resource_spans:
+    for resource in telemetry_messages.ExportTraceServiceRequest.FromString(raw).resource_spans:
         service = {one.key: one.value.string_value for one in resource.resource.attributes}
         for span in resource.scope_spans[0].spans:
             attributes = {one.key: one.value.string_value for one in span.attributes}

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import grpc
 
-from agents.debug_proxy import messages
+from agents.debug_proxy import xds_messages
 from agents.debug_proxy.server import SERVICE
 
 MESH = "mesh-demo"
@@ -109,10 +109,10 @@ class Istioctl:
         call: Any = self.channel.stream_stream(
             f"/{SERVICE}/StreamAggregatedResources",
             request_serializer=lambda message: message.SerializeToString(),
-            response_deserializer=messages.DiscoveryResponse.FromString,
+            response_deserializer=xds_messages.DiscoveryResponse.FromString,
         )
         metadata = [("authorization", f"Bearer {bearer}")] if bearer is not None else []
-        requests = iter([messages.DiscoveryRequest(type_url=type_url, resource_names=names)])
+        requests = iter([xds_messages.DiscoveryRequest(type_url=type_url, resource_names=names)])
         return next(call(requests, metadata=metadata, timeout=30))
 
     def refusal(self, type_url: str, *names: str, bearer: str | None) -> tuple[str, str]:

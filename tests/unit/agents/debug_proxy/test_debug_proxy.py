@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agents.debug_proxy import istiod as istiod_module
-from agents.debug_proxy import messages
+from agents.debug_proxy import xds_messages
 from agents.debug_proxy.answers import DUMP_TYPE, PAGE_TYPE, STATUS_TYPE
 from agents.debug_proxy.istiod import Istiods, could_mean, without_secrets
 from agents.debug_proxy.refusals import Reason, RefusedError
@@ -82,23 +82,23 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def statuses(response: Any) -> dict[str, int]:
-    found = [messages.ClientConfig.FromString(one.value) for one in response.resources]
-    assert {one.type_url for one in response.resources} == {messages.CLIENT_CONFIG}
+    found = [xds_messages.ClientConfig.FromString(one.value) for one in response.resources]
+    assert {one.type_url for one in response.resources} == {xds_messages.CLIENT_CONFIG}
     return {one.node.id: one.generic_xds_configs[0].config_status for one in found}
 
 
 def test_the_own_clusters_proxies_are_listed_with_their_status(served: Served) -> None:
     response = served.istioctl.answer(STATUS_TYPE, bearer=TOKEN)
     assert statuses(response) == {
-        WEB: messages.SYNCED,
-        GATEWAY: messages.STALE,
-        "new-1.shop": messages.NOT_SENT,
-        "bad-1.shop": messages.ERROR,
-        "twin-1.shop": messages.SYNCED,
+        WEB: xds_messages.SYNCED,
+        GATEWAY: xds_messages.STALE,
+        "new-1.shop": xds_messages.NOT_SENT,
+        "bad-1.shop": xds_messages.ERROR,
+        "twin-1.shop": xds_messages.SYNCED,
     }
     (web,) = [
         one
-        for one in map(messages.ClientConfig.FromString, (r.value for r in response.resources))
+        for one in map(xds_messages.ClientConfig.FromString, (r.value for r in response.resources))
         if one.node.id == WEB
     ]
     assert dict(web.node.metadata) == {"CLUSTER_ID": OWN, "NAMESPACE": "shop", "ISTIO_VERSION": "1.31.1"}

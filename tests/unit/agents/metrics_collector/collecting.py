@@ -18,7 +18,7 @@ from typing import Any, Protocol, Self
 
 import grpc
 
-from agents.metrics_collector import messages
+from agents.metrics_collector import telemetry_messages
 from agents.metrics_collector.receivers import LOGS_SERVICE, METRICS_SERVICE
 from sandbox.bootstrap import CHECKOUT
 from tests.support.authorities import Authority, pem
@@ -185,7 +185,7 @@ class Proxy:
 
     def send(self, *families: Any) -> None:
         """One message. The first has the node, as with Envoy."""
-        message = messages.StreamMetricsMessage(envoy_metrics=families)
+        message = telemetry_messages.StreamMetricsMessage(envoy_metrics=families)
         if self.is_first:
             message.identifier.node.id = self.node
             self.is_first = False
@@ -251,7 +251,7 @@ def received_by(proxy: Proxy, by: str, code: str = "200", **changed: str) -> dic
 
 
 def counter(name: str, value: float) -> Any:
-    metric = messages.StreamMetricsMessage().envoy_metrics.add(name=name, type=messages.COUNTER)
+    metric = telemetry_messages.StreamMetricsMessage().envoy_metrics.add(name=name, type=telemetry_messages.COUNTER)
     metric.metric.add().counter.value = value
     return metric
 
@@ -263,7 +263,7 @@ def requests(tags: Mapping[str, str], value: float) -> Any:
 def durations(tags: Mapping[str, str], *milliseconds: float) -> Any:
     """The interval's histogram, with Envoy's buckets."""
     name = flat("istio_request_duration_milliseconds", tags)
-    family = messages.StreamMetricsMessage().envoy_metrics.add(name=name, type=messages.HISTOGRAM)
+    family = telemetry_messages.StreamMetricsMessage().envoy_metrics.add(name=name, type=telemetry_messages.HISTOGRAM)
     found = family.metric.add().histogram
     found.sample_count, found.sample_sum = len(milliseconds), sum(milliseconds)
     for bound in (1, 10, 100):
@@ -273,7 +273,7 @@ def durations(tags: Mapping[str, str], *milliseconds: float) -> Any:
 
 def export(mesh: Mesh, principal: str, node: str, *records: Mapping[str, str]) -> None:
     """One OTLP request with access logs. node: `POD.NAMESPACE`. Raises: grpc.RpcError."""
-    request = messages.ExportLogsServiceRequest()
+    request = telemetry_messages.ExportLogsServiceRequest()
     resource = request.resource_logs.add()
     scope = resource.scope_logs.add()
     for record in records:

@@ -12,7 +12,7 @@ from typing import Any
 
 import grpc
 
-from agents.metrics_collector import messages
+from agents.metrics_collector import telemetry_messages
 from agents.metrics_collector.forwarding import TRACE_SERVICE
 from tests.support.authorities import Authority, pem
 from tests.support.envoys import shown_by
@@ -38,7 +38,7 @@ class Receiver:
         authority: Authority | None = None,
     ) -> None:
         self.port, self.poison, self.delay = port or free_port(), poison, delay
-        self.answer = messages.ExportTraceServiceResponse()
+        self.answer = telemetry_messages.ExportTraceServiceResponse()
         self.answer.partial_success.rejected_spans = rejects
         self.spans: list[tuple[dict[str, str], Any]] = []
         self.requests: list[bytes] = []
@@ -56,7 +56,7 @@ class Receiver:
         self.server.start()
 
     def _export(self, raw: bytes, context: Any) -> bytes:
-        request = messages.ExportTraceServiceRequest.FromString(raw)
+        request = telemetry_messages.ExportTraceServiceRequest.FromString(raw)
         found = [
             ({one.key: one.value.string_value for one in resource.resource.attributes}, span)
             for resource in request.resource_spans
@@ -109,7 +109,7 @@ def span(name: str = "get", **attributes: str) -> Any:
         **attributes,
     }
     made = (
-        messages.ExportTraceServiceRequest()
+        telemetry_messages.ExportTraceServiceRequest()
         .resource_spans.add()
         .scope_spans.add()
         .spans.add(
@@ -129,7 +129,7 @@ def span(name: str = "get", **attributes: str) -> Any:
 
 def request(*spans: Any, **resource: str) -> Any:
     """One request. resource: attributes beside `service.name`."""
-    made = messages.ExportTraceServiceRequest()
+    made = telemetry_messages.ExportTraceServiceRequest()
     found = made.resource_spans.add()
     given: Mapping[str, str] = {"service__name": "frontend.bookshop", **resource}
     for key, value in given.items():
@@ -143,5 +143,5 @@ def export(mesh: Mesh, *requests: Any, principal: str = "", authority: Authority
     with channel(mesh, principal or mesh.principal("frontend"), authority=authority) as one:
         call: Any = one.unary_unary(EXPORT)
         raw = [each if isinstance(each, bytes) else each.SerializeToString() for each in requests]
-        answers = [messages.ExportTraceServiceResponse.FromString(call(each, timeout=60)) for each in raw]
+        answers = [telemetry_messages.ExportTraceServiceResponse.FromString(call(each, timeout=60)) for each in raw]
     return [each.partial_success.rejected_spans for each in answers]
