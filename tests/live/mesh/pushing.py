@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from lightkube import ApiError
 from lightkube.models.core_v1 import Pod as PodModel
 from lightkube.resources.core_v1 import Pod, Secret
 
@@ -19,6 +18,7 @@ from sandbox.engine.name_server import addresses
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from tests.engine.library.engine import Project, Stack
+from tests.support.applied import apply
 from tests.support.updates import update
 
 # Outside of the zone of `make up`: the sandbox's load balancer publishes it, as a cloud's external-dns does.
@@ -85,18 +85,10 @@ def has_address(deployed: Deployed) -> None:
         raise NotObserved(f"{HOST} has no address")
 
 
-def apply(deployed: Deployed, one: Any) -> None:
-    """An object of the data plane. Raises NotObserved."""
-    try:
-        deployed.data_plane.apply(one, force=True)
-    except ApiError as error:
-        raise NotObserved(str(error.status.message)) from None
-
-
 def apply_all(deployed: Deployed, *objects: Any) -> None:
     """Objects of the data plane, in order; webhooks may answer a moment later."""
     for one in objects:
-        eventually(lambda: apply(deployed, one), seconds=60)  # noqa: B023 (called at once)
+        eventually(lambda: apply(deployed.data_plane, one), seconds=60)  # noqa: B023 (called at once)
 
 
 def ready(deployed: Deployed, namespace: str, name: str) -> PodModel:

@@ -25,7 +25,7 @@ from sandbox.proof.processes import Process
 from sandbox.proof.shown_traffic import require_push
 from sandbox.toolchain import Tools
 from tests.live.mesh.observed import EDGE, GATEWAY, TOTAL, Edges, Observed
-from tests.live.mesh.pushing import apply, apply_all, document, has_address, pushing, ready
+from tests.live.mesh.pushing import apply_all, document, has_address, pushing, ready
 from tests.live.mesh.span_receiver import (
     SERVER,
     TRACES,
@@ -36,6 +36,7 @@ from tests.live.mesh.span_receiver import (
     spans_of,
 )
 from tests.live.observability.kiali_graph import Graph, Kiali, RefusedError
+from tests.support.applied import apply
 from tests.support.gateways import PROBE
 from tests.support.kubectl import Kubectl
 
@@ -326,7 +327,7 @@ def test_spans_with_a_forged_tenant_are_rejected(observed: Observed, receiver: C
     tags = {"hosted_mesh.tenant": {"literal": {"value": "other"}}}
     spec = {"selector": {"matchLabels": {"app": THIEF}}, "tracing": [{"customTags": tags}]}
     metadata = {"name": "forged", "namespace": NAMESPACE}
-    apply(observed.deployed, Telemetry.from_dict({"metadata": metadata, "spec": spec}))
+    apply(observed.deployed.data_plane, Telemetry.from_dict({"metadata": metadata, "spec": spec}))
     agent = observed.deployed.program_of(observed.pods[THIEF], AGENT)
 
     def configured() -> None:
