@@ -116,24 +116,31 @@ def with_intents(federation: Federation, compiled: Compiled) -> Federation:
     document = federation.model_dump(mode="json", by_alias=True, exclude_unset=True)
     for peer in document["peers"]:
         for field, given in (("exports", compiled.exports), ("imports", compiled.imports)):
-            own = [one for name, one in given.get(peer["mesh"], ()) if name == federation.name]
-            if own:
-                peer[field] = [*peer.get(field, ()), *_united(own)]
+            if own := of_peer(given, peer["mesh"]).get(federation.name):
+                peer[field] = [*peer.get(field, ()), *own]
         if peer["mesh"] in compiled.egress:
             peer.setdefault("egress", {"gateway": compiled.egress[peer["mesh"]]})
     return read_document(Federation, document, f"federation {federation.name} with the intents")
 
 
+def of_peer(given: Mapping[str, list[tuple[str, dict[str, Any]]]], mesh: str) -> dict[str, list[dict[str, Any]]]:
+    """The exports or imports of a mesh by federation, each service once. given: of all meshes."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for federation, one in given.get(mesh, ()):
+        found.setdefault(federation, []).append(one)
+    return {federation: _united(parts) for federation, parts in found.items()}
+
+
 def _united(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One entry for each service: the audiences of several intents, and the namespaces of their callers."""
+    """One entry for each service: the audiences of several intents, or their callers' namespaces and serving meshes."""
     found: dict[str, dict[str, Any]] = {}
     for part in parts:
-        key = str([part.get("meshes"), part["namespace"], part["service"], part["port"], part.get("host")])
-        known = found.setdefault(key, {**part, **({"to": []} if "to" in part else {"namespaces": []})})
+        key = str([part["namespace"], part["service"], part["port"], part.get("host")])
+        known = found.setdefault(key, dict(part))
         if "to" in part:
             known["to"] = _audiences([*known["to"], *part["to"]])
         else:
-            known["namespaces"] = sorted({*known["namespaces"], *part["namespaces"]})
+            known |= {field: sorted({*known[field], *part[field]}) for field in ("meshes", "namespaces")}
     return list(found.values())
 
 

@@ -1,6 +1,7 @@
 """Judges calls by compiled objects, not by intents: routes, exports, AuthorizationPolicies as Envoy reads them. Pure.
 
 A call passes one or two proxies that judge it: an egress, east-west or entry gateway, and the callee's own proxy.
+Between federated meshes the exporter's gateway judges the caller, and the callee's proxy the request.
 """
 
 from __future__ import annotations
@@ -99,6 +100,11 @@ class Evaluator:
                         self._at_gateways.setdefault(name, []).append(one)
         self._exports = self._by_service(compiled.exports)
         self._imports = self._by_service(compiled.imports)
+        self._federated = {
+            self._exported_host(federation, one): self.places.services[namespace, service]
+            for (_, namespace, service), those in self._exports.items()
+            for federation, one in those
+        }
 
     def _take(self, of_mesh: _Objects, one: Manifest) -> None:
         kind, metadata, spec = one["kind"], one["metadata"], one.get("spec", {})
@@ -161,12 +167,13 @@ class Evaluator:
     def _from_mesh(
         self, call: Call, caller: PlacedService, cluster: InventoryCluster, callee: PlacedService | None
     ) -> CallVerdict:
-        account = call.account or caller.account
-        principal = f"{cluster.domain}/ns/{caller.namespace}/sa/{account}"
+        principal = _principal(call, caller, cluster)
+        federated = self._federated.get(call.callee)
+        callee = callee or federated
         if callee is None:
             return self._to_outside(call, caller, cluster, principal)
         meshes = self.places.meshes(callee)
-        if cluster.mesh in meshes:
+        if cluster.mesh in meshes and not federated:  # its own mesh does not import it
             return self._within(call, principal, cluster, callee)
         if not meshes:
             return CallVerdict(False, (f"{call.callee} is placed in no cluster yet",))
@@ -190,28 +197,44 @@ class Evaluator:
         self, call: Call, principal: str, cluster: InventoryCluster, callee: PlacedService, mesh: str
     ) -> CallVerdict:
         namespace = principal.split("/")[2]
+        port = call.port or next((one.port for one in callee.ports), None)
         imports = [
-            (federation, one)
+            federation
             for federation, one in self._imports.get((cluster.mesh, *callee.key), ())
-            if mesh in one["meshes"] and namespace in (one.get("namespaces") or [namespace])
+            if mesh in one["meshes"] and namespace in one["namespaces"] and port in (None, one["port"])
         ]
         if not imports:
-            return CallVerdict(False, (f"mesh {cluster.mesh} imports no {call.callee} of mesh {mesh}",))
+            called = f"{call.callee}:{call.port}" if call.port else call.callee
+            return CallVerdict(False, (f"mesh {cluster.mesh} imports no {called} of mesh {mesh}",))
+        exports = [
+            (self._exported_host(federation, one), one)
+            for federation, one in self._exports.get((mesh, *callee.key), ())
+            if federation in imports and port in (None, one["port"])
+        ]
         identity = f"{namespace}/{principal.rpartition('/')[2]}"
-        exported = any(
-            audience["mesh"] == cluster.mesh and any(matches(name, identity) for name in audience["identities"])
-            for _, one in self._exports.get((mesh, *callee.key), ())
+        hosts = [
+            host
+            for host, one in exports
             for audience in one["to"]
-        )
-        way = f"federation {imports[0][0]}: mesh {mesh} exports {call.callee}"
-        if not exported:
-            return CallVerdict(False, (f"{way}, and not to {identity} of mesh {cluster.mesh}",))
+            if audience["mesh"] == cluster.mesh
+            and any(matches(name, identity) for name in audience["identities"])
+            and ("/" in call.callee or host == call.callee)
+        ]
         gateway = next(gateway for _, gateway in self.places.gateways(mesh, GatewayRole.EAST_WEST))
+        way = f"federation {imports[0]}: gateway {gateway.name} of mesh {mesh} admits {identity} of mesh {cluster.mesh}"
+        if not hosts:
+            return CallVerdict(False, (f"{way.replace(' admits ', ' does not admit ')} to {call.callee}",))
         config = self.places.config(mesh)
         inner = f"{config.domain}/ns/{gateway.namespace or config.root_namespace}/sa/{gateway.name}"
-        host = f"{callee.name}.{callee.namespace}.svc.{config.cluster_domain}"
-        request = replace(self._request(call, inner, host, callee))
-        return self._at_workload(mesh, callee, request).after(CallVerdict(True, (f"{way} to {identity}",)))
+        # The gateway's route keeps the name by which the caller calls.
+        found = [self._at_workload(mesh, callee, self._request(call, inner, host, callee)) for host in hosts]
+        last = next((one for one in found if one.allowed), found[0])
+        return last.after(CallVerdict(True, (f"{way} to {call.callee}",)))
+
+    def _exported_host(self, federation: str, export: Manifest) -> str:
+        """The name of an export for its importers."""
+        domain = next(one.domain for one in self.places.inventory.federations if one.name == federation)
+        return str(export.get("host") or f"{export['service']}.{export['namespace']}.{domain}")
 
     def _to_outside(self, call: Call, caller: PlacedService, cluster: InventoryCluster, principal: str) -> CallVerdict:
         mesh = self._meshes[cluster.mesh]
@@ -381,6 +404,10 @@ class Evaluator:
             for method in to.get("operation", {}).get("methods", [None])
             for path in to.get("operation", {}).get("paths", [None])
         }
+
+
+def _principal(call: Call, caller: PlacedService, cluster: InventoryCluster) -> str:
+    return f"{cluster.domain}/ns/{caller.namespace}/sa/{call.account or caller.account}"
 
 
 def _claims(rule: Manifest) -> tuple[tuple[str, str], ...]:

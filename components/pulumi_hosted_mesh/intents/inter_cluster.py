@@ -9,7 +9,7 @@ from pulumi_hosted_mesh.intents.policies import behind_gateway, to_callee
 from pulumi_hosted_mesh.intents.resolved import Caller, Resolved
 from pulumi_hosted_mesh.intents.routes import destinations_of
 from pulumi_hosted_mesh.intents.work import Work
-from pulumi_hosted_mesh.spec.intents import Account, WireProtocol
+from pulumi_hosted_mesh.spec.intents import WireProtocol
 from pulumi_hosted_mesh.spec.inventory import GatewayRole, InventoryFederation
 
 BY_ROUTE = ("weights", "mirror", "retries", "timeout", "headless", "service_accounts", "load_balancing", "jwt")
@@ -79,13 +79,17 @@ def _between(
     host = {} if intent.external_prefix is None else {"host": f"{intent.external_prefix}.{federation.domain}"}
     protocol = "TCP" if intent.protocol is WireProtocol.TLS else intent.protocol.value
     service = {"namespace": one.service.namespace, "service": one.service.name, "port": one.port}
-    identities = sorted({identity for caller in callers for identity in _identities(caller)})
+    domain = work.places.config(mesh).domain
+    identities = sorted({identity for caller in callers for identity in _identities(caller, domain)})
+    if not identities:
+        return
+    namespaces = sorted({identity.partition("/")[0] for identity in identities})
     audience = {"mesh": mesh, "identities": identities}
     work.compiled.exports.setdefault(other, []).append(
         (federation.name, {**service, "protocol": protocol, **host, "to": [audience]})
     )
     work.compiled.imports.setdefault(mesh, []).append(
-        (federation.name, {"meshes": [other], **service, "namespaces": sorted({c.service.namespace for c in callers})})
+        (federation.name, {"meshes": [other], **service, "namespaces": namespaces})
     )
     gateway = gateways[0]
     principal = f"{config.domain}/ns/{gateway.namespace or config.root_namespace}/sa/{gateway.name}"
@@ -101,9 +105,9 @@ def _once(work: Work, one: Resolved, made: list[dict[str, object]], mesh: str) -
     return made
 
 
-def _identities(caller: Caller) -> list[str]:
-    accounts: tuple[Account, ...] = caller.client.service_accounts or (caller.service.account,)
-    return [f"{caller.service.namespace}/{account.rpartition('/')[2]}" for account in accounts]
+def _identities(caller: Caller, domain: str) -> list[str]:
+    """A caller's accounts in its mesh, `namespace/account`, as an export names them."""
+    return ["/".join(one.split("/")[2::2]) for one in caller.accounts(domain)]
 
 
 def _is_possible(work: Work, one: Resolved) -> bool:

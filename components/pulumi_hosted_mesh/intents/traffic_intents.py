@@ -13,7 +13,7 @@ from pulumi_hosted_mesh._generated.inputs import IntentsArgs, InventoryArgs
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.clusters.cluster import DataPlaneCluster, refuse_providers
 from pulumi_hosted_mesh.intents.compiled import Manifest
-from pulumi_hosted_mesh.intents.compiler import compile_intents
+from pulumi_hosted_mesh.intents.compiler import compile_intents, of_peer
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.intents import Intents
 from pulumi_hosted_mesh.spec.inventory import Inventory
@@ -105,4 +105,4 @@ def _resource(name: str, one: Manifest, options: pulumi.ResourceOptions) -> pulu
 
 
 def _parts(found: dict[str, list[tuple[str, Manifest]]], mesh: str) -> list[dict[str, Any]]:
-    return [part for _, part in found.get(mesh, [])]
+    return [part for parts in of_peer(found, mesh).values() for part in parts]

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 import yaml
+from pulumi_hosted_mesh.federation import manifests
+from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.intents.addresses import SIZE, addresses_of
 from pulumi_hosted_mesh.intents.calls import Call, parse_call
-from pulumi_hosted_mesh.intents.compiler import compile_intents, with_intents
+from pulumi_hosted_mesh.intents.compiler import compile_intents, of_peer, with_intents
 from pulumi_hosted_mesh.intents.evaluator import Evaluator
 from pulumi_hosted_mesh.intents.matrix import matrix
 from pulumi_hosted_mesh.intents.patterns import normalized
@@ -253,26 +255,110 @@ def test_mutual_tls_between_clusters_leaves_by_a_gateway_of_its_own() -> None:
     assert not judged({**INTER, "mutualTls": True}, call="books/reviews -> books/page")
 
 
+def federation(*meshes: str) -> Federation:
+    peers = [{"mesh": mesh, "gateway": {"address": f"eastwest.{mesh}.example.com"}} for mesh in meshes]
+    return read_document(Federation, {"name": "shops", "domain": "shops.example.com", "peers": peers})
+
+
 def test_meshes_of_a_federation_get_an_export_and_an_import() -> None:
     result = compiled(TO_RATINGS)
-    federation = read_document(
-        Federation,
-        {
-            "name": "shops",
-            "domain": "shops.example.com",
-            "peers": [
-                {"mesh": "shop", "gateway": {"address": "eastwest.shop.example.com"}},
-                {"mesh": "data", "gateway": {"address": "eastwest.data.example.com"}},
-            ],
-        },
-    )
-    united = with_intents(federation, result)
+    united = with_intents(federation("shop", "data"), result)
     (export,), (wish,) = united.peer("data").exports, united.peer("shop").imports
     assert [(one.mesh, one.identities) for one in export.to] == [("shop", ("books/page",))]
     assert (wish.meshes, wish.service, wish.namespaces) == (("data",), "ratings", ("books",))
     assert {one["kind"] for one in result.objects["west"]} == {"AuthorizationPolicy"}
     assert judged(TO_RATINGS, call="books/page -> books/ratings")
     assert not judged(TO_RATINGS, call="books/reviews -> books/ratings")
+
+
+RATINGS_HOST = "ratings.books.shops.example.com"
+
+
+@pytest.mark.parametrize(
+    ("call", "allowed"),
+    [
+        ("books/page -> books/ratings GET /ratings/1", True),
+        (f"books/page -> {RATINGS_HOST}:9080 GET /ratings/1", True),
+        ("books/page -> books/ratings POST /ratings/1", False),
+        (f"books/page -> {RATINGS_HOST} GET /admin", False),
+        (f"books/page -> {RATINGS_HOST}:9081 GET /ratings/1", False),
+        (f"books/reviews -> {RATINGS_HOST} GET /ratings/1", False),
+        ("books/near -> books/ratings GET /ratings/1", False),
+        (f"books/near -> {RATINGS_HOST} GET /ratings/1", False),
+        (f"books/lonely -> {RATINGS_HOST} GET /ratings/1", False),
+        (f"outside -> {RATINGS_HOST} GET /ratings/1", False),
+    ],
+)
+def test_calls_between_meshes_are_judged_by_the_name_of_the_export_too(call: str, allowed: bool) -> None:
+    """Near is in the mesh of ratings, where nobody knows that name."""
+    placed = {"page": "east", "reviews": "east", "ratings": "west", "near": "west", "lonely": "south"}
+    known = inventory(services=[service(name, cluster) for name, cluster in placed.items()])
+    rule = {"methods": ["GET"], "paths": ["/ratings/*"], "hosts": [RATINGS_HOST]}
+    assert judged({**TO_RATINGS, "access": [rule]}, call=call, places=known) is allowed
+    another = {**rule, "hosts": ["ratings.example.com"]}
+    assert not judged({**TO_RATINGS, "access": [another]}, call=call, places=known), "callers do not use it"
+
+
+def test_an_export_of_one_port_opens_no_other() -> None:
+    ports = [{"port": 9080}, {"port": 9090}]
+    places = inventory(
+        services=[service(one, "east") for one in ("page", "reviews")] + [service("ratings", "west", ports=ports)]
+    )
+    others = {"name": "reviews-ratings", "clients": [{"service": "reviews"}], "externalPrefix": "second"}
+    second = {**TO_RATINGS, **others, "service": {**TO_RATINGS["service"], "port": 9090}}
+    calls = {
+        f"books/{caller} -> {callee}:{port}": judged(
+            TO_RATINGS, second, call=f"books/{caller} -> {callee}:{port}", places=places
+        )
+        for caller in ("page", "reviews")
+        for callee in ("books/ratings", RATINGS_HOST, "second.shops.example.com")
+        for port in (9080, 9090)
+    }
+    assert [call for call, allowed in calls.items() if allowed] == [
+        "books/page -> books/ratings:9080",
+        f"books/page -> {RATINGS_HOST}:9080",
+        "books/reviews -> books/ratings:9090",
+        "books/reviews -> second.shops.example.com:9090",
+    ]
+
+
+def test_an_export_names_the_accounts_of_the_callers_mesh_by_their_own_namespaces() -> None:
+    accounts = ["shop.mesh.local/ns/batch/sa/reader", "data.mesh.local/ns/books/sa/page", "front"]
+    result = compiled({**TO_RATINGS, "clients": [{"service": "page", "serviceAccounts": accounts}]})
+    ((_, export),), ((_, wish),) = result.exports["data"], result.imports["shop"]
+    assert export["to"] == [{"mesh": "shop", "identities": ["batch/reader", "books/front"]}]
+    assert wish["namespaces"] == ["batch", "books"]
+    foreign = {**TO_RATINGS, "clients": [{"service": "page", "serviceAccounts": accounts[1:2]}]}
+    assert not compiled(foreign).exports
+    assert not judged(foreign, call="books/page -> books/ratings")
+
+
+def test_several_intents_and_meshes_are_one_export_and_one_import() -> None:
+    """As MeshFederation takes them: it rejects two exports or imports of one host."""
+    south = {"name": "south", "mesh": "more", "gateways": [{"name": "eastwest", "role": "east-west"}]}
+    clusters = [*inventory().model_dump(mode="json", by_alias=True, exclude_unset=True)["clusters"][:3], south]
+    services = [service("page", "east"), service("reviews", "east"), service("ratings", "west", "south")]
+    joined = {"name": "shops", "domain": "shops.example.com", "meshes": ["shop", "data", "more"]}
+    places = inventory(clusters=clusters, services=services, federations=[joined])
+    second = {**TO_RATINGS, "name": "reviews-ratings", "clients": [{"service": "reviews"}]}
+    result = compile_intents(intents(TO_RATINGS, second), places)
+    united = with_intents(federation("shop", "data", "more"), result)
+    assert [one.meshes for one in united.peer("shop").imports] == [("data", "more")]
+    for mesh in ("data", "more"):
+        (export,) = united.peer(mesh).exports
+        assert [(one.mesh, one.identities) for one in export.to] == [("shop", ("books/page", "books/reviews"))]
+        ((name, parts),) = of_peer(result.exports, mesh).items()
+        assert (name, len(parts)) == ("shops", 1), "the component's output is the document's"
+    (entry,) = (
+        one for one in manifests.objects(united, "shop", with_declared(united, [])) if one["kind"] == "ServiceEntry"
+    )
+    assert [one["address"] for one in entry["spec"]["endpoints"]] == [
+        "eastwest.data.example.com",
+        "eastwest.more.example.com",
+    ]
+    by_host = f"books/reviews -> {RATINGS_HOST}"
+    assert judged(TO_RATINGS, second, call=by_host, places=places)
+    assert not judged(TO_RATINGS, call=by_host, places=places)
 
 
 @pytest.mark.parametrize(
