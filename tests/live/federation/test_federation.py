@@ -28,6 +28,7 @@ from tests.live.federation.breaking.cases import CASES
 from tests.live.federation.breaking.federation import ENTRY, Breaking, kubectl, stored
 from tests.live.federation.doctor.diagnosis import diagnosis, notices_alone, verdicts_of
 from tests.live.federation.doctor.limited import EVERYWHERE, OF_PROXIES, OF_THE_CONTROL_PLANE, THERE, limited
+from tests.live.federation.meshes.crossing import CLOSED, OPENED, READERS, crossing, document, together
 from tests.live.federation.meshes.federated import (
     CALLED,
     CALLER,
@@ -105,6 +106,43 @@ def test_the_gateway_logs_who_got_through_and_who_did_not(meshes: Meshes) -> Non
     answered(meshes, STRANGER, 403)
     for answer in ('" 200 ', '" 403 '):
         logged(meshes, "west", "eastwest", answer, HOST, "TLSv1.3")
+
+
+def test_an_intent_between_meshes_opens_the_named_calls_of_the_named_client_alone(
+    meshes: Meshes, tmp_path: Path
+) -> None:
+    """West's gateway judges the caller by its own certificate, and reviews' proxy the request by the gateway's."""
+    intents = document(READERS)
+    try:
+        with crossing(meshes, tmp_path) as west:
+            stacks = west.stacks(intents)
+            together(stacks.values(), "up", "--yes", "--policy-pack", str(POLICY_PACK))
+            answers = eventually(lambda: west.counted(OPENED, CLOSED), seconds=120)
+            of_caller, of_gateway = answers[OPENED[0]][-1].headers["x-forwarded-client-cert"].split(",")
+            gateway = "spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"
+            assert of_caller.startswith(f"By={gateway};")
+            assert of_caller.endswith(f"URI=spiffe://east.mesh.local/ns/{NAMESPACE}/sa/{CALLER}")
+            arrived_from({"x-forwarded-client-cert": of_gateway}, gateway)
+
+            verdicts = {
+                one: [west.explained(intents, str(one)), west.explained(intents, one.by_host)] for one in answers
+            }
+            assert verdicts == {one: [one in OPENED] * 2 for one in answers}
+            pair = (f"{NAMESPACE}/{CALLER}", f"{NAMESPACE}/{CALLED}")
+            assert west.matrix(intents) == {pair: ["GET /reviews/*"]}
+            peers = {one["mesh"]: one for one in west.federated(intents)["peers"]}
+            assert stacks["intents-west"].outputs()["exports"] == peers["west"]["exports"]
+            assert stacks["intents-east"].outputs()["imports"] == peers["east"]["imports"]
+            together(stacks.values(), "up", "--yes", "--skip-preview", "--expect-no-changes")
+
+            without = west.stacks(document())
+            without["intents-west"].up()
+            eventually(lambda: west.counted((), (*OPENED, *CLOSED)), seconds=120)
+            together([without[f"federation-{mesh}"] for mesh in PLACES], "up", "--yes", "--skip-preview")
+            assert not west.matrix(document())
+            eventually(lambda: west.unanswered(OPENED), seconds=120)
+    finally:
+        federate(meshes, CALLER)
 
 
 def test_another_namespace_s_route_is_not_taken_at_the_gateway(meshes: Meshes) -> None:

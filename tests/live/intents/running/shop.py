@@ -221,11 +221,11 @@ class Shop(Meshes):
 
     def send(self, caller: str, calls: Sequence[Document], together: int = 1) -> list[Answer]:
         """The answers of calls from a service's first Pod, in order. together: the number of calls at a time."""
-        return _answers(self.deployed.enter(self.agent(caller)), calls, together)
+        return answers_in(self.deployed.enter(self.agent(caller)), calls, together)
 
     def send_from(self, network: str, calls: Sequence[Document]) -> list[Answer]:
         """The answers of calls from outside of the mesh: another cluster's network, or the one between them."""
-        return _answers(self.sandbox.enter(network), calls)
+        return answers_in(self.sandbox.enter(network), calls)
 
     def load_balancer(self, name: str) -> str:
         """The outer address of a Service of an entry gateway."""
@@ -266,7 +266,8 @@ class Shop(Meshes):
         return [found[at] for at in range(len(calls))]
 
 
-def _answers(enter: Sequence[str], calls: Sequence[Document], together: int = 1) -> list[Answer]:
+def answers_in(enter: Sequence[str], calls: Sequence[Document], together: int = 1) -> list[Answer]:
+    """The answers of calls from a network, in order. enter: the command that enters it."""
     given = json.dumps({"calls": calls, "together": together})
     command = [*enter, sys.executable, "-I", str(PROGRAM)]
     done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=300, check=False)
