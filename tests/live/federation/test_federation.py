@@ -116,7 +116,7 @@ def test_an_intent_between_meshes_opens_the_named_calls_of_the_named_client_alon
     try:
         with crossing(meshes, tmp_path) as west:
             stacks = west.stacks(intents)
-            together(stacks.values(), "up", "--yes", "--policy-pack", str(POLICY_PACK))
+            together(stacks.values(), "up", "--yes", "--skip-preview")
             answers = eventually(lambda: west.counted(OPENED, CLOSED), seconds=120)
             of_caller, of_gateway = answers[OPENED[0]][-1].headers["x-forwarded-client-cert"].split(",")
             gateway = "spiffe://west.mesh.local/ns/mesh-west/sa/eastwest"
