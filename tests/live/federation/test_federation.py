@@ -129,7 +129,7 @@ def test_an_intent_between_meshes_opens_the_named_calls_of_the_named_client_alon
             }
             assert verdicts == {one: [one in OPENED] * 2 for one in answers}
             pair = (f"{NAMESPACE}/{CALLER}", f"{NAMESPACE}/{CALLED}")
-            assert west.matrix(intents) == {pair: ["GET /reviews/*"]}
+            assert west.matrix(intents) == {pair: ["GET /reviews/*", "PUT *"]}
             peers = {one["mesh"]: one for one in west.federated(intents)["peers"]}
             assert stacks["intents-west"].outputs()["exports"] == peers["west"]["exports"]
             assert stacks["intents-east"].outputs()["imports"] == peers["east"]["imports"]

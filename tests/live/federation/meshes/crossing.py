@@ -41,7 +41,7 @@ READERS: Document = {
     "name": "page-reviews",
     "service": {"name": CALLED, "namespace": NAMESPACE, "port": PORT},
     "clients": [{"service": CALLER, "serviceAccounts": [CALLER]}],
-    "access": [{"methods": ["GET"], "paths": ["/reviews/*"], "hosts": [HOST]}],
+    "access": [{"methods": ["GET"], "paths": ["/reviews/*"]}, {"methods": ["PUT"], "hosts": [HOST]}],
 }
 MANY = 20
 """Requests of each call."""
@@ -66,7 +66,11 @@ class Asked:
 
 
 GATEWAY, CALLEE = "gateway", "callee"
-OPENED = (Asked(CALLER, "GET", "/reviews/1", CALLEE), Asked(CALLER, "GET", "/reviews/2?page=/admin", CALLEE))
+OPENED = (
+    Asked(CALLER, "GET", "/reviews/1", CALLEE),
+    Asked(CALLER, "GET", "/reviews/2?page=/admin", CALLEE),
+    Asked(CALLER, "PUT", "/reviews/1", CALLEE),
+)
 CLOSED = (
     Asked(CALLER, "POST", "/reviews/1", CALLEE),
     Asked(CALLER, "GET", "/admin/keys", CALLEE),
