@@ -12,7 +12,18 @@ from pulumi_hosted_mesh.intents.work import Work
 from pulumi_hosted_mesh.spec.intents import WireProtocol
 from pulumi_hosted_mesh.spec.inventory import GatewayRole, InventoryFederation
 
-BY_ROUTE = ("weights", "mirror", "retries", "timeout", "headless", "service_accounts", "load_balancing", "jwt")
+BY_ROUTE = (
+    "weights",
+    "mirror",
+    "retries",
+    "timeout",
+    "headless",
+    "service_accounts",
+    "load_balancing",
+    "circuit_breaking",
+    "locality",
+    "jwt",
+)
 
 
 def compile_inter_cluster(work: Work, one: Resolved) -> None:
@@ -60,6 +71,11 @@ def _between(
     mesh, other = meshes
     config, intent = work.places.config(other), one.intent
     if not _is_possible(work, one):
+        return
+    given = [caller.client.egress_gateway or intent.egress_gateway for caller in callers]
+    if any(gateway and gateway.is_dedicated for gateway in given):
+        rule = "makes a dedicated gateway for callers of another mesh, whose way is MeshFederation's"
+        work.refuse(one, "egressGateway", rule, "Name a gateway of role egress in the inventory, or leave it out")
         return
     gateways = [gateway for _, gateway in work.places.gateways(other, GatewayRole.EAST_WEST)]
     if not gateways:

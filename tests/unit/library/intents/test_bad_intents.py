@@ -113,6 +113,18 @@ CONFLICTS: dict[str, tuple[tuple[dict[str, Any], ...], str]] = {
         ({**INTER, "service": {**REVIEWS, "name": "ratings"}, "timeout": "1s"},),
         "timeout (page-reviews): has timeout for callers of another mesh",
     ),
+    "limits of connections between meshes": (
+        ({**INTER, "service": {**REVIEWS, "name": "ratings"}, "circuitBreaking": {"maxConnections": 5}},),
+        "circuitBreaking (page-reviews): has circuitBreaking for callers of another mesh",
+    ),
+    "nearness between meshes": (
+        ({**INTER, "service": {**REVIEWS, "name": "ratings"}, "locality": {"failover": {"a": "b"}}},),
+        "locality (page-reviews): has locality for callers of another mesh",
+    ),
+    "a dedicated gateway between meshes": (
+        ({**INTER, "service": {**REVIEWS, "name": "ratings"}, "egressGateway": {"dedicated": True}},),
+        "egressGateway (page-reviews): makes a dedicated gateway for callers of another mesh",
+    ),
 }
 
 
