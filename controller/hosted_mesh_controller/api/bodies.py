@@ -14,6 +14,7 @@ from hosted_mesh_controller.api.errors import ApiError
 
 LARGEST: Final = 1024 * 1024
 _SLOWEST: Final = 30.0  # seconds
+_LONGEST_NAME: Final = 60
 
 
 async def json_body(request: Request, _by: By) -> Any:
@@ -36,7 +37,7 @@ async def read_json(request: Request) -> Any:
     except TimeoutError:
         raise ApiError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive in time") from None
     try:
-        value = json.loads(content, parse_constant=_rejected)
+        value = json.loads(content, parse_constant=_rejected, object_pairs_hook=_unique)
         # Numbers beyond a float and lone surrogates are no JSON that could be stored and sent again.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
@@ -49,3 +50,13 @@ Body = Annotated[Any, Depends(json_body)]
 
 def _rejected(name: str) -> None:
     raise ValueError(name)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object. Two members of one name have another meaning for each reader, as in YAML documents."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ApiError(HTTPStatus.BAD_REQUEST, f"the body has two members {name[:_LONGEST_NAME]!r} in one object")
+        found[name] = value
+    return found

@@ -40,6 +40,11 @@ def test_400_for_no_json(service: Service, content: bytes) -> None:
     problem(raw(service, content), 400)
 
 
+def test_400_for_two_members_of_one_name(service: Service) -> None:
+    found = problem(raw(service, b'{"mesh": {"name": "a", "host": 1, "name": "b"}}'), 400)
+    assert found["detail"] == "the body has two members 'name' in one object"
+
+
 def test_401_without_a_valid_token(service: Service) -> None:
     assert problem(service.call(None, "GET", MESHES), 401)["detail"].startswith("requires a valid token")
 
