@@ -31,6 +31,7 @@ from tests.live.federation.meshes.federated import (
     answered,
     federation,
 )
+from tests.support.applied import apply
 from tests.support.clusters import started
 
 # The whole file: it has clusters of its own.
@@ -72,7 +73,7 @@ class OneCluster(Meshes):
             ports = {name: {"name": "http", "port": PORT, "targetPort": PORT} for name in names}
             labels = {"istio.io/rev": mesh, "mesh": mesh}
             for manifest in workloads.manifests(labels, ports, namespace=namespace or NAMESPACES[mesh], listens=PORT):
-                eventually(lambda: self._apply(mesh, manifest), seconds=120)  # noqa: B023
+                eventually(lambda: apply(self.client(mesh), workloads.parse(manifest)), seconds=120)  # noqa: B023
         for mesh, names in wanted.items():
             for name in names:
                 eventually(lambda: self.pod(mesh, name, namespace), seconds=120)  # noqa: B023

@@ -29,6 +29,7 @@ from sandbox.proof.identity import AGENT
 from sandbox.proof.processes import Process
 from tests.engine.library.engine import Stack
 from tests.live.federation.meshes.federated import Meshes
+from tests.support.applied import apply
 from tests.support.authorities import Authority, pem
 from tests.support.gateways import PROBE, STATUS_PORT
 from tests.support.kubectl import Kubectl
@@ -153,7 +154,7 @@ class Shop(Meshes):
         outside: authority of hosts outside, in the proxies of page and of the egress gateway.
         """
         for manifest in manifests(outside):
-            eventually(lambda: self._apply(MESH, manifest), seconds=120)  # noqa: B023
+            eventually(lambda: apply(self.client(MESH), workloads.parse(manifest)), seconds=120)  # noqa: B023
         self.kubectl.apply(authority_of(outside, NAMESPACE))
         self.kubectl("patch", "deployment/egress", f"--namespace={NAMESPACE}", f"--patch={json.dumps(EGRESS_FILES)}")
         for name in SERVICES:
