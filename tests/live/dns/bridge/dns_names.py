@@ -25,7 +25,6 @@ from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox, Topology
 from sandbox.progress import Progress
 from sandbox.proof.deployed import PROGRAMS
-from sandbox.toolchain.catalogue import NAMES
 from tests.engine.library.engine import Api, Project, Stack
 from tests.support.kubectl import Kubectl
 from tests.support.waiting import eventually
@@ -289,15 +288,14 @@ def start(directory: Path, progress: Progress, edges: int = 2) -> Names:
     """
     centre, *others = Topology.of(edges + 1).clusters
     topology = Topology(clusters=(centre.model_copy(update={"zones": ("a", "b")}), *others))
-    tools = toolchain.ensure(set(NAMES) - {"istioctl"}, progress=progress)
-    charts = toolchain.ensure(progress=progress).charts
+    tools = toolchain.ensure(also={"knotd"}, progress=progress)
     sandbox = clusters.up(directory / "state", tools, progress, topology=topology)
     found = Names(
         sandbox, Api(sandbox.control_plane, tools), {one.name: Api(one, tools) for one in sandbox.data_planes}
     )
     serve(found.centre, directory)
     for edge in found.edges.values():
-        ran = edge.kubectl("apply", "--server-side", "-f", str(charts / "base" / "files" / "crd-all.gen.yaml"))
+        ran = edge.kubectl("apply", "--server-side", "-f", str(tools.charts / "base" / "files" / "crd-all.gen.yaml"))
         assert ran.code == 0, ran.text
     return found
 
