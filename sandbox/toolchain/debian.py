@@ -32,7 +32,7 @@ class DebianPackage:
         """Changes with the release, since the program uses the release's C library."""
         release = Path("/etc/os-release")
         return content_key(
-            release.read_bytes() if release.is_file() else b"", self.name, *self.provides, platform.machine(), "1"
+            release.read_bytes() if release.is_file() else b"", self.name, *self.provides, platform.machine(), "2"
         )
 
     def describe(self) -> str:
@@ -100,7 +100,9 @@ class DebianPackage:
             "#!/bin/sh\n"
             'here=$(dirname "$(readlink -f "$0")")/../system\n'
             "libraries=\n"
-            'for folder in "$here"/usr/lib/*-linux-gnu "$here"/lib/*-linux-gnu; do\n'
+            # The last one has the private libraries of libpulse, which looks for them by an absolute path.
+            'for folder in "$here"/usr/lib/*-linux-gnu "$here"/lib/*-linux-gnu '
+            '"$here"/usr/lib/*-linux-gnu/pulseaudio; do\n'
             '  [ -d "$folder" ] && libraries="$libraries${libraries:+:}$folder"\n'
             "done\n"
             f'LD_LIBRARY_PATH=$libraries exec "$here/{program}" "$@"\n'
