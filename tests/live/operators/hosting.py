@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,11 @@ class Hosting:
         spec = {"name": package, "channel": channel, "installPlanApproval": approval, **source}
         metadata = {"name": package, "namespace": "operators"}
         self.apply({"apiVersion": f"{OLM}/v1alpha1", "kind": "Subscription", "metadata": metadata, "spec": spec})
+
+    def touch(self, package: str = "demo") -> None:
+        """One more event of a Subscription, which changes nothing."""
+        touched = f"touched={time.time():.0f}"
+        self.user("annotate", f"subscriptions.{OLM}", package, "-n", "operators", "--overwrite", touched)
 
     def remove(self) -> None:
         """Removes the Subscription and what it installed, as a user does."""
