@@ -158,6 +158,7 @@ class _Meshes:
         self._applied = {
             (row.tenant, row.name): json.loads(row.documents)
             for row in self._last(operations.c.state == str(State.SUCCEEDED), operations.c.action.not_in(_PREVIEWS))
+            if row.action != Action.DESTROY  # of an object that was ordered again, and has not run yet
         }
 
     def one(self, tenant: str, of: Member, documents: Documents) -> _Mesh:

@@ -228,6 +228,23 @@ def test_a_mesh_that_left_is_forgotten(federated: Federated) -> None:
         assert connection.exec_driver_sql("SELECT count(*) FROM offers").scalar_one() == 0
 
 
+def test_services_of_a_removed_exporter_are_imported_after_its_new_run_alone(federated: Federated) -> None:
+    federated.look("cart")
+    federated.runs()
+    west, east = (f"/v1/tenants/acme/federations/shops-{mesh}" for mesh in ("west", "east"))
+    etag = federated.service.call("acme", "GET", west).headers["ETag"]
+    federated.service.end(federated.service.call("acme", "DELETE", west, If_Match=etag).json()["id"])
+    made = federated.order("west")
+    federated.look("cart")
+    body, etag = federated.documents("east"), federated.service.call("acme", "GET", east).headers["ETag"]
+    body["federation"]["peers"][0]["locality"] = "eu-south"
+    early = federated.service.call("provider", "PUT", east, body, If_Match=etag).json()
+    assert federated.offered(early["id"]) == []
+    federated.service.end(made["id"])
+    federated.service.end(early["id"])
+    assert federated.runs() == ["west cart", "east cart"]
+
+
 @pytest.mark.parametrize("printed", ["", "services", "other: 1", "- 1", subprocess.TimeoutExpired("hosted-mesh", 60.0)])
 def test_a_mesh_without_an_answer_is_unread(printed: str | Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(*_arguments: str, given: str = "") -> str:
