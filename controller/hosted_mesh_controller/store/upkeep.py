@@ -70,7 +70,7 @@ def set_repair(connection: Connection, tenant: str, kind: str, name: str, repair
 
 
 def facts(connection: Connection, *, of_all: bool = False) -> list[Facts]:
-    """The facts of the objects that are ready. of_all: also of the others."""
+    """The facts of the objects that are ready. of_all: of all objects, without `behind`, as metrics use them."""
     same = [objects.c[part] == upkeep.c[part] for part in ("tenant", "kind", "name")]
     # Once for all objects: a query for each would read the tenant's whole history.
     is_open = operations.c.state.in_(OPEN)
@@ -86,7 +86,7 @@ def facts(connection: Connection, *, of_all: bool = False) -> list[Facts]:
     ).select_from(objects.outerjoin(upkeep, and_(*same)))
     if not of_all:
         found = found.where(objects.c.state == str(ObjectState.READY))
-    behind = offers.behind(connection)
+    behind = {} if of_all else offers.behind(connection)
     return [
         _facts(
             row,
