@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from hosted_mesh_controller.store.tables import objects, offers, operations
 from hosted_mesh_controller.vocabulary import Action, KindName, ObjectState, State
@@ -81,9 +81,9 @@ def forget(connection: Connection, tenant: str, name: str) -> None:
 def filled(connection: Connection, tenant: str, documents: Documents) -> dict[str, Any]:
     """The documents of a run: those of the order with the offers that it does not give."""
     federation, mesh = documents["federation"]["name"], documents["member"]["mesh"]
-    meshes = _Meshes(connection)
+    meshes = _Meshes(connection, tenant)
     own = meshes.one(tenant, member(f"{federation}-{mesh}", documents), documents)
-    others = [one for one in meshes.of(tenant, federation) if one.member.mesh != mesh]
+    others = [one for one in meshes.of(federation) if one.member.mesh != mesh]
     return _filled(own, [own, *others], time.time())
 
 
@@ -149,11 +149,11 @@ def _still_imported(exporter: _Mesh, group: Iterable[_Mesh], now: float) -> Serv
 
 
 class _Meshes:
-    """All meshes of federations, with what looks found and runs had."""
+    """The meshes of federations with their offers. tenant: only this tenant's, by default all."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        rows = connection.execute(select(offers))
+    def __init__(self, connection: Connection, tenant: str | None = None) -> None:
+        self._connection, self._tenant = connection, tenant
+        rows = connection.execute(select(offers).where(*self._own(offers)))
         self._found = {(row.tenant, row.name): row for row in rows}
         self._applied = {
             (row.tenant, row.name): json.loads(row.documents)
@@ -169,15 +169,14 @@ class _Meshes:
         changed = row.changed if row is not None else 0.0
         return _Mesh(tenant, of, documents, found, changed, self._applied.get((tenant, of.name)))
 
-    def of(self, tenant: str, federation: str) -> list[_Mesh]:
-        """The meshes of one federation."""
-        groups = (group for group in self.groups() if group[0].tenant == tenant)
-        return next((group for group in groups if group[0].member.federation == federation), [])
+    def of(self, federation: str) -> list[_Mesh]:
+        """The meshes of the tenant's federation."""
+        return next((group for group in self.groups() if group[0].member.federation == federation), [])
 
     def groups(self) -> list[list[_Mesh]]:
         """The meshes by federation."""
         found: dict[tuple[str, str], list[_Mesh]] = {}
-        for row in self._connection.execute(select(objects).where(*_living())):
+        for row in self._connection.execute(select(objects).where(*_living(), *self._own(objects))):
             documents = json.loads(row.documents)
             one = self.one(row.tenant, member(row.name, documents), documents)
             found.setdefault((row.tenant, one.member.federation), []).append(one)
@@ -194,11 +193,14 @@ class _Meshes:
 
     def _last(self, *conditions: Any) -> list[Any]:
         """The last ended operation of each federation's object under these conditions."""
-        of_kind = [operations.c.kind == str(KindName.FEDERATIONS), *conditions]
+        of_kind = [operations.c.kind == str(KindName.FEDERATIONS), *self._own(operations), *conditions]
         newest = select(operations.c.stack, func.max(operations.c.ended).label("ended")).where(*of_kind)
         last = newest.group_by(operations.c.stack).subquery()
         same = (operations.c.stack == last.c.stack) & (operations.c.ended == last.c.ended)
         return list(self._connection.execute(select(operations).join(last, same).where(*of_kind)))
+
+    def _own(self, table: Table) -> list[Any]:
+        return [] if self._tenant is None else [table.c.tenant == self._tenant]
 
 
 _IS_FOLLOW: Final = operations.c.action == str(Action.FOLLOW)
