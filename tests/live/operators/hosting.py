@@ -87,8 +87,13 @@ class Hosting:
     def remove(self) -> None:
         """Removes the Subscription and what it installed, as a user does."""
         kinds = f"subscriptions.{OLM},clusterserviceversions.{OLM}"
-        self.user.run("delete", kinds, "--all", "-n", "operators")
-        eventually(lambda: not self.csvs(), "no version is installed")
+
+        def gone() -> bool:
+            # An InstallPlan makes its version again as long as OLM has not written the plan's phase Complete.
+            self.user.run("delete", kinds, "--all", "-n", "operators")
+            return not self.csvs()
+
+        eventually(gone, "no version is installed")
 
     def pods(self) -> dict[str, Config]:
         """OLM's Pods on the control plane by name."""
