@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         MeshArgs,
         MeshTemplateArgs,
         MirrorArgs,
+        NameConstraintsArgs,
         NetworkPolicyArgs,
         ObservabilityArgs,
         OfferArgs,
@@ -152,6 +153,7 @@ if TYPE_CHECKING:
     from pulumi_hosted_mesh.boundary.endpoint import ControlPlaneEndpoint
     from pulumi_hosted_mesh.boundary.endpoint_check import require_matching_endpoints
     from pulumi_hosted_mesh.boundary.guard import data_plane_secret, declassify
+    from pulumi_hosted_mesh.boundary.name_constraints import name_constraints
     from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster, DataPlaneCluster
     from pulumi_hosted_mesh.control_plane.external import ExternalControlPlane, ExternalControlPlaneArgs
     from pulumi_hosted_mesh.control_plane.manifests import exposed_services
@@ -202,7 +204,7 @@ if TYPE_CHECKING:
     from pulumi_hosted_mesh.spec.observability import Observability, ObservabilityStack
     from pulumi_hosted_mesh.spec.operators import Operators, OperatorsStack
     from pulumi_hosted_mesh.spec.stack import RootSettings, StackKind, StackSettings
-    from pulumi_hosted_mesh.spec.trust import AuthorityManagement
+    from pulumi_hosted_mesh.spec.trust import AuthorityManagement, NameConstraints
     from pulumi_hosted_mesh.tenancy.gateway import SharedGateway, SharedGatewayArgs
     from pulumi_hosted_mesh.trust.authorities import MeshRoot, MeshRootArgs, MeshTrust, MeshTrustArgs, cacerts
     from pulumi_hosted_mesh.trust.management import Authority, mesh_authority
@@ -239,6 +241,7 @@ _HOMES: Final = {
         "data_plane_secret",
         "declassify",
     ),
+    "boundary.name_constraints": ("name_constraints",),
     "clusters.cluster": (
         "ControlPlaneCluster",
         "DataPlaneCluster",
@@ -354,7 +357,10 @@ _HOMES: Final = {
         "StackKind",
         "StackSettings",
     ),
-    "spec.trust": ("AuthorityManagement",),
+    "spec.trust": (
+        "AuthorityManagement",
+        "NameConstraints",
+    ),
     "tenancy.gateway": (
         "SharedGateway",
         "SharedGatewayArgs",
@@ -497,6 +503,8 @@ __all__ = [
     "MeshTrustArgs",
     "MirrorArgs",
     "Model",
+    "NameConstraints",
+    "NameConstraintsArgs",
     "NetworkPolicyArgs",
     "Observability",
     "ObservabilityArgs",
@@ -576,6 +584,7 @@ __all__ = [
     "has_user_facing_service",
     "hosted_mesh_args",
     "mesh_authority",
+    "name_constraints",
     "peers_without_address",
     "peers_without_root",
     "published_records",

@@ -67,6 +67,9 @@ class TrustArgs(TypedDict):
     `the data plane is gone for good`. Remove it after the step."""
     intermediate: NotRequired[IntermediateArgs]
     """The mesh's own authority, istiod's Secret `cacerts`."""
+    dns_names: NotRequired[list[str]]
+    """Further DNS names that the intermediate may sign where it has name constraints: the hosts of a collector and a
+    debug proxy. istiod's own are there already."""
     workload_lifetime_hours: NotRequired[int]
     """Lifetime of a workload's certificate, in hours. Proxies renew it after half of this time."""
 
@@ -1802,6 +1805,15 @@ class GatewayFactsArgs(TypedDict):
     """Domains of the meshes' hosts."""
     ports: list[int]
     """Ports with a listener."""
+
+
+class NameConstraintsArgs(TypedDict):
+    """The names that a mesh's intermediate may sign (X.509 name constraints, RFC 5280): public."""
+
+    uri_domains: list[str]
+    """Trust domains of workloads' identities, each exact."""
+    dns_domains: list[str]
+    """DNS names of istiod and of other servers of the mesh on the control plane, each with its subdomains."""
 
 
 class OperatorImagesArgs(TypedDict):

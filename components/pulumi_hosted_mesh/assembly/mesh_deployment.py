@@ -15,6 +15,7 @@ from pulumi_hosted_mesh.assembly.hosted_mesh import HostedMesh, HostedMeshArgs
 from pulumi_hosted_mesh.assembly.part_names import parts_of_deployment
 from pulumi_hosted_mesh.assembly.preflight import check_charts
 from pulumi_hosted_mesh.boundary.arguments import outputs_of, without_cluster, without_outputs
+from pulumi_hosted_mesh.boundary.name_constraints import name_constraints
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
 from pulumi_hosted_mesh.boundary.unique_names import require_unique_names
 from pulumi_hosted_mesh.clusters.adoption import make_namespace
@@ -162,7 +163,8 @@ def _under_one_root(name: str, plans: Mapping[str, Planned], parent: pulumi.Reso
     trust = next(iter(plans.values())).mesh.trust.arguments()
     intermediates = {one: MeshTrust(one, {"trust": trust}, child) for one in plans}
     requests: dict[str, pulumi.Input[str]] = {plan.mesh.name: intermediates[one].request for one, plan in plans.items()}
-    root = MeshRoot(name, {"trust": trust, "requests": requests}, child)
+    permitted = {plan.mesh.name: name_constraints(plan.mesh).arguments() for plan in plans.values()}
+    root = MeshRoot(name, {"trust": trust, "requests": requests, "name_constraints": permitted}, child)
     return {
         one: Authority(
             cacerts(root.certificates[plan.mesh.name], intermediates[one].private_key, root.certificate),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import pulumi
@@ -45,9 +45,14 @@ def whole_cacerts(files: Any, source: str) -> Mapping[str, str]:
     return found
 
 
-def secret_cacerts(files: Any, source: str) -> pulumi.Output[Any]:
-    """The same of an Input, as a secret. Raises: InvalidInputError; for an Output, when it resolves."""
+def secret_cacerts(
+    files: Any, source: str, further: Callable[[Mapping[str, str]], Mapping[str, str]] = dict
+) -> pulumi.Output[Any]:
+    """The same of an Input, as a secret. further: a check of the files, which returns them.
+
+    Raises: InvalidInputError; for an Output, when it resolves.
+    """
     found: pulumi.Output[Any] = when_known(
-        pulumi.Output.secret(files), lambda given: dict(whole_cacerts(given, source))
+        pulumi.Output.secret(files), lambda given: dict(further(whole_cacerts(given, source)))
     )
     return found

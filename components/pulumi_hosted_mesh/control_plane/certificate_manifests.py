@@ -11,6 +11,7 @@ from typing import Any, Final
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 
+from pulumi_hosted_mesh.boundary.name_constraints import name_constraints
 from pulumi_hosted_mesh.boundary.signatures import is_signed
 from pulumi_hosted_mesh.problems import RuleBrokenError, visible
 from pulumi_hosted_mesh.spec.mesh import Mesh
@@ -63,15 +64,11 @@ def certificate_spec(mesh: Mesh, issuer: Issuer) -> dict[str, Any]:
         "issuerRef": {"name": issuer.name, "kind": issuer.kind, "group": issuer.group},
     }
     if issuer.name_constraints:
-        permitted = {"uriDomains": [mesh.domain], "dnsDomains": istiods_names(mesh)}
-        spec["nameConstraints"] = {"critical": True, "permitted": permitted}
+        spec["nameConstraints"] = {
+            "critical": True,
+            "permitted": name_constraints(mesh).model_dump(mode="json", by_alias=True),
+        }
     return spec
-
-
-def istiods_names(mesh: Mesh) -> list[str]:
-    """The DNS domains of istiod's own certificate (`getDNSNames`, pilot/pkg/bootstrap/server.go)."""
-    hosts = [host for one in mesh.revisions for host in (mesh.host_of(one), one.exposure.address.webhook_host) if host]
-    return [*dict.fromkeys(hosts), f"{mesh.namespace}.svc"]
 
 
 def condition(found: Mapping[str, Any], kind: str) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ import pulumi
 
 from pulumi_hosted_mesh import canonical
 from pulumi_hosted_mesh.boundary.cacerts import secret_cacerts
+from pulumi_hosted_mesh.boundary.name_constraints import name_constraints, require_permitted
 from pulumi_hosted_mesh.clusters.account_kubeconfig import account_kubeconfig
 from pulumi_hosted_mesh.clusters.kubeconfig import KubeconfigRequest
 from pulumi_hosted_mesh.control_plane import manifests
@@ -76,7 +77,12 @@ def authority(mesh: Mesh, cacerts: Any) -> pulumi.Output[Any] | None:
         rule = "is required: without it istiod makes its own authority and writes its key to the data plane"
         fix = "Add the files of MeshTrust and MeshRoot, or your own; or set trust.management: unmanaged or cert-manager"
         raise InvalidInputError([Problem("cacerts", rule, fix)], SOURCE)
-    return None if cacerts is None else secret_cacerts(cacerts, SOURCE)
+    if cacerts is None:
+        return None
+    hosts = name_constraints(mesh).dns_domains
+    return secret_cacerts(
+        cacerts, SOURCE, lambda files: require_permitted(files, SOURCE, domain=mesh.domain, hosts=hosts)
+    )
 
 
 def secrets(

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pulumi
 
 from pulumi_hosted_mesh.boundary.cacerts import secret_cacerts
+from pulumi_hosted_mesh.boundary.name_constraints import require_permitted
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.observability import Observability, Placement
 
@@ -33,7 +34,10 @@ def authority(document: Observability, cacerts: Any) -> pulumi.Output[Any] | Non
     if not signs and cacerts is not None:
         rule = "is given, but no certificate is signed here"
         raise InvalidInputError([Problem("cacerts", rule, "Remove it")], SOURCE)
-    return None if cacerts is None else secret_cacerts(cacerts, SOURCE)
+    if cacerts is None:
+        return None
+    hosts = [str(one.host) for one in (document.collector, document.debug_proxy) if one.is_signed]
+    return secret_cacerts(cacerts, SOURCE, lambda files: require_permitted(files, SOURCE, hosts=hosts))
 
 
 def require_clusters(document: Observability, given: Collection[str]) -> None:

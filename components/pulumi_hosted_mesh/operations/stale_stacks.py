@@ -15,7 +15,7 @@ from cryptography import x509
 
 from pulumi_hosted_mesh.boundary.ownership import CERTIFICATE_TYPES, STACK_REFERENCE_TYPE
 from pulumi_hosted_mesh.operations.renewals import outside_renewals
-from pulumi_hosted_mesh.vocabulary import CACERTS_SECRET, TYPE_EXTERNAL_CONTROL_PLANE
+from pulumi_hosted_mesh.vocabulary import CACERTS_SECRET, TYPE_EXTERNAL_CONTROL_PLANE, TYPE_MESH_ROOT
 
 REQUEST: Final = "tls:index/certRequest:CertRequest"
 SIGNED: Final = "tls:index/locallySignedCert:LocallySignedCert"
@@ -38,6 +38,7 @@ def stale_stacks(states: Mapping[str, Sequence[Resource]], now: datetime | None 
     """states: resources of state exports, by their origin. now: UTC. Default: the current time."""
     everything = [resource for resources in states.values() for resource in resources]
     signed = {_name(one).partition("-signs-")[2]: one for one in _of(everything, SIGNED)}
+    certificates = dict(_given(everything))
     yield from _requests(everything, signed)
     planes = set()
     for source, resources in states.items():
@@ -46,7 +47,7 @@ def stale_stacks(states: Mapping[str, Sequence[Resource]], now: datetime | None 
         if next(_of(resources, SIGNED), None) is None:
             issued = {one.name for one in outside_renewals(resources)}
             for mesh in sorted(one for one in own if f"{one}-{CACERTS_SECRET}" not in issued):
-                yield _control_plane(mesh, _taken(resources, mesh), signed.get(mesh), now or datetime.now(UTC))
+                yield _control_plane(mesh, _taken(resources, mesh), certificates.get(mesh), now or datetime.now(UTC))
         elif own:  # one stack has the whole authority
             planes |= {_name(one).partition("-signs-")[2] for one in _of(resources, SIGNED)}
         if not own and not any(one.get("type") in (*CERTIFICATE_TYPES, REQUEST) for one in resources):
@@ -73,19 +74,28 @@ def _requests(everything: Sequence[Resource], signed: Mapping[str, Resource]) ->
             yield Staleness(f"whether the request of {mesh} is signed: add the stack root", None)
 
 
-def _control_plane(mesh: str, taken: object, signed: Resource | None, now: datetime) -> Staleness:
-    """Finding about istiod's certificate."""
+def _given(resources: Sequence[Resource]) -> Iterator[tuple[str, object]]:
+    """The certificates of roots by mesh: with name constraints that of the component, else of its resource."""
+    for one in _of(resources, SIGNED):
+        yield _name(one).partition("-signs-")[2], (one.get("outputs") or {}).get("certPem")
+    for root in _of(resources, TYPE_MESH_ROOT):
+        certificates = (root.get("outputs") or {}).get("certificates")
+        yield from (certificates if isinstance(certificates, Mapping) else {}).items()
+
+
+def _control_plane(mesh: str, taken: object, given: object, now: datetime) -> Staleness:
+    """Finding about istiod's certificate. given: the root's."""
     certificate = _read(taken)
     if certificate is None:
         text = f"the authority of {mesh}, which no stack root signed: `hosted-mesh doctor --control-plane-kubeconfig` "
         return Staleness(f"{text}checks it", None)
     ends = certificate.not_valid_after_utc
     text = f"istiod of {mesh}: its authority's certificate ends {ends:%Y-%m-%d}"
-    if signed is not None and _plain((signed.get("outputs") or {}).get("certPem")) != _plain(taken):
+    if given is not None and _plain(given) != _plain(taken):
         return Staleness(f"{text}; root HAS SIGNED ANOTHER, run `pulumi up` of control-plane", True)
     if ends - now < SOON:
         return Staleness(f"{text}; RENEWAL IS DUE, run `pulumi up` of root, then of control-plane", True)
-    if signed is None:
+    if given is None:
         return Staleness(f"{text}; whether root has signed another since: add the stack root", None)
     return Staleness(f"{text}; it is the one that root signed", False)
 

@@ -18,9 +18,10 @@ from pulumi_hosted_mesh.spec.fields import (
     PemRequest,
     SetBy,
     Setter,
+    Switch,
     Text,
 )
-from pulumi_hosted_mesh.spec.trust import Trust
+from pulumi_hosted_mesh.spec.trust import NameConstraints, Trust
 
 
 class StackKind(StrEnum):
@@ -74,6 +75,18 @@ class RootSettings(Model):
     """Certificate signing requests, PEM, by name of the mesh: the output `request` of a stack `trust`."""
     stacks: dict[MeshName, Text] = {}
     """Stacks of kind `trust`, by name of the mesh; use them instead of `requests` if this stack can read them."""
+    name_constraints: dict[MeshName, NameConstraints] = {}
+    """The only names that an intermediate may sign, by name of the mesh: the output `name_constraints` of a stack
+    `trust`. Of `stacks` the root reads them by itself."""
+    constrained: Switch | None = None
+    """Whether intermediates have name constraints. By default they have if the root signs several meshes."""
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether intermediates have name constraints."""
+        if self.constrained is not None:
+            return self.constrained
+        return len(self.requests.keys() | self.stacks.keys()) > 1
 
 
 class References(Model):

@@ -8,7 +8,8 @@ from typing import Annotated, Final, Self
 from pydantic import Field, model_validator
 
 from pulumi_hosted_mesh.problems import RuleBrokenError
-from pulumi_hosted_mesh.spec.fields import DnsLabel, Model, QualifiedName, Switch, Text
+from pulumi_hosted_mesh.spec.dns_fields import NOT_EMPTY
+from pulumi_hosted_mesh.spec.fields import DnsLabel, Domain, Model, QualifiedName, Setter, Switch, Text
 from pulumi_hosted_mesh.spec.reasons import Reason
 
 HOURS_PER_DAY = 24
@@ -106,6 +107,17 @@ class Issuer(Model):
     requires its feature gate `NameConstraints` for them. A certificate that lacks them is rejected."""
 
 
+class NameConstraints(Model):
+    """The names that a mesh's intermediate may sign (X.509 name constraints, RFC 5280): public."""
+
+    setter = Setter.OPERATOR
+
+    uri_domains: Annotated[tuple[Domain, ...], NOT_EMPTY]
+    """Trust domains of workloads' identities, each exact."""
+    dns_domains: Annotated[tuple[Domain, ...], NOT_EMPTY]
+    """DNS names of istiod and of other servers of the mesh on the control plane, each with its subdomains."""
+
+
 class Trust(Model):
     """The mesh's certificate authorities. Their keys never reach a data plane."""
 
@@ -129,6 +141,9 @@ class Trust(Model):
     `the data plane is gone for good`. Remove it after the step."""
     intermediate: Intermediate = Intermediate()
     """The mesh's own authority, istiod's Secret `cacerts`."""
+    dns_names: tuple[Domain, ...] = ()
+    """Further DNS names that the intermediate may sign where it has name constraints: the hosts of a collector and a
+    debug proxy. istiod's own are there already."""
     workload_lifetime_hours: Annotated[int, Field(strict=True, ge=1, le=24 * 90)] = 24
     """Lifetime of a workload's certificate, in hours. Proxies renew it after half of this time."""
 

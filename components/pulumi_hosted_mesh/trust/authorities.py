@@ -3,15 +3,18 @@
 No `from __future__ import annotations` here: Pulumi's component host reads the annotations as they are.
 """
 
+from functools import partial
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import pulumi
 import pulumi_tls as tls
 
-from pulumi_hosted_mesh._generated.inputs import TrustArgs
-from pulumi_hosted_mesh.boundary.arguments import checked
+from pulumi_hosted_mesh._generated.inputs import NameConstraintsArgs, TrustArgs
+from pulumi_hosted_mesh.boundary.arguments import checked, when_known
 from pulumi_hosted_mesh.boundary.cacerts import cacerts_files
+from pulumi_hosted_mesh.boundary.name_constraints import constrained
 from pulumi_hosted_mesh.boundary.typed_arguments import typed_arguments
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.fields import pem_request
 from pulumi_hosted_mesh.spec.load import read_arguments
 from pulumi_hosted_mesh.spec.name_lengths import INTERMEDIATE_SUFFIX, ROOT_SUFFIX
@@ -20,6 +23,7 @@ from pulumi_hosted_mesh.spec.trust import (
     HOURS_PER_DAY,
     CertificateAuthority,
     KeyAlgorithm,
+    NameConstraints,
     RootState,
     Trust,
 )
@@ -47,6 +51,9 @@ class MeshRootArgs(TypedDict):
 
     requests: NotRequired[dict[str, pulumi.Input[str]]]
     """Certificate signing requests, PEM, by name of the mesh (`MeshTrust.request`)."""
+    name_constraints: NotRequired[dict[str, pulumi.Input[NameConstraintsArgs]]]
+    """The only names that an intermediate may sign, by name of the mesh (`name_constraints`). Without them it may sign
+    for every mesh under the root."""
     trust: NotRequired[TrustArgs]
     """Algorithm and lifetimes, the same for all meshes under one root."""
 
@@ -91,10 +98,39 @@ class MeshRoot(pulumi.ComponentResource):
             )
             for mesh, request in requests.items()
         }
+        given = {
+            mesh: when_known(names, partial(_constraints, mesh=mesh, source=f"MeshRoot {name}"))
+            for mesh, names in (args.get("name_constraints") or {}).items()
+        }
+        if unknown := sorted(given.keys() - requests.keys()):
+            fix = "Correct the name, add the request, or leave it out"
+            problems = [Problem(f"name_constraints.{mesh}", "is of no mesh in requests", fix) for mesh in unknown]
+            raise InvalidInputError(problems, f"MeshRoot {name}")
         trusted = [roots[one].certificate.cert_pem for one, state in trust.root_states.items() if state in TRUSTED]
         self.certificate = pulumi.Output.concat(*trusted) if len(trusted) > 1 else trusted[0]
-        self.certificates = pulumi.Output.all(**{mesh: one.cert_pem for mesh, one in signed.items()})
+        certificates = {
+            mesh: _constrained(one.cert_pem, signing.key, given[mesh]) if mesh in given else one.cert_pem
+            for mesh, one in signed.items()
+        }
+        self.certificates = pulumi.Output.all(**certificates)
         self.register_outputs({"certificate": self.certificate, "certificates": self.certificates})
+
+
+def _constraints(given: Any, mesh: str, source: str) -> NameConstraints:
+    try:
+        return read_arguments(NameConstraints, given, source)
+    except InvalidInputError as error:
+        at = f"name_constraints.{mesh}"
+        problems = [Problem(f"{at}.{one.field}", one.rule, one.fix) for one in error.problems]
+        raise InvalidInputError(problems, source) from None
+
+
+def _constrained(
+    certificate: pulumi.Output[str], key: tls.PrivateKey, given: pulumi.Input[NameConstraints]
+) -> pulumi.Output[str]:
+    """Public, although the root's key makes its signature."""
+    parts = pulumi.Output.all(certificate, key.private_key_pem_pkcs8, given)
+    return pulumi.Output.unsecret(parts.apply(lambda found: constrained(*found)))
 
 
 class _Root(NamedTuple):

@@ -6,11 +6,21 @@ import copy
 from typing import Any
 
 import pytest
+from cryptography import x509
 
 from tests.engine.library.engine import Project, Stack
 from tests.support.split import HERE
 
 Config = dict[str, Any]
+
+
+def permitted(certificate: str) -> list[str]:
+    """The names that an intermediate may sign."""
+    found = x509.load_pem_x509_certificate(certificate.encode()).extensions.get_extension_for_class(
+        x509.NameConstraints
+    )
+    assert found.critical
+    return [one.value for one in found.value.permitted_subtrees or ()]
 
 
 @pytest.mark.usefixtures("clean")
@@ -29,6 +39,10 @@ def test_a_tenant_without_outputs_ends_no_others_run(project: Project, mesh: Con
     assert f"root.stacks.late--shop: the stack {HERE}/late-trust has no outputs" in first.text, first.text
     before = root.outputs()["certificates"]
     assert before.keys() == {"acme--shop", "umbra--shop"}
+    assert {name: permitted(pem) for name, pem in before.items()} == {
+        f"{tenant}--shop": [f"shop.{tenant}.mesh.local", mesh["revisions"][0]["host"], "mesh-shop.svc"]
+        for tenant in ("acme", "umbra")
+    }
 
     umbra.destroy()
     again = root.up()

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
+from pulumi_hosted_mesh.boundary.name_constraints import constrained
+from pulumi_hosted_mesh.spec.trust import NameConstraints
 
 from sandbox.toolchain import Tools
 from tests.support.authorities import DAY, NOW, Authority, pem
@@ -20,6 +22,15 @@ ISTIODS = ("istiod.east.example.com", *(f"{one}.mesh-east.svc" for one in ("isti
 HOSTS = ("istiod.east.example.com", "mesh-east.svc")  # what docs/components/trust.md has as `permitted;DNS:`
 # What a hostile API server has istiod sign, by a user name with a comma in it.
 FORGED = (f"{OWN}-a", "istiod.west.example.com")
+
+
+def signed_again(root: Authority) -> Authority:
+    """East's authority as a shared root's stack signs it."""
+    made = Authority("intermediate of east", root, below=0)
+    names = NameConstraints(uri_domains=("east.mesh.local",), dns_domains=HOSTS)
+    text = constrained(pem(made.certificate).decode(), private(root.key).decode(), names)
+    made.certificate = x509.load_pem_x509_certificate(text.encode())
+    return made
 
 
 def intermediate(root: Authority, critical: bool | None, allowed: Iterable[str] = HOSTS) -> Authority:
@@ -89,6 +100,14 @@ def test_an_authority_signs_for_its_own_istiods_names_alone_if_constrained(
     authority = intermediate(root, CONSTRAINTS[case])
     assert is_let_in(gateway, tmp_path, authority, *ISTIODS)
     assert is_let_in(gateway, tmp_path, authority, *FORGED) is (CONSTRAINTS[case] is None)
+
+
+def test_the_products_own_constraints_hold(gateway: Path, root: Authority, tmp_path: Path) -> None:
+    authority = signed_again(root)
+    assert is_let_in(gateway, tmp_path, authority, OWN)
+    assert is_let_in(gateway, tmp_path, authority, *ISTIODS)
+    assert not is_let_in(gateway, tmp_path, authority, FOREIGN)
+    assert not is_let_in(gateway, tmp_path, authority, *FORGED)
 
 
 def test_a_constraint_of_uris_alone_says_nothing_of_dns_names(gateway: Path, root: Authority, tmp_path: Path) -> None:

@@ -40,6 +40,11 @@ def root(signed: str = NEW, request: str = "today's") -> list[Resource]:
     return [resource(kind, "root-signs-demo", inputs={"certRequestPem": request}, outputs=outputs)]
 
 
+def constrained_root(signed: str) -> list[Resource]:
+    """The certificate with name constraints is the component's; its resource keeps that without."""
+    return [*root(OLD), resource("hosted-mesh:index:MeshRoot", "root", outputs={"certificates": {"demo": signed}})]
+
+
 PLANE = resource("hosted-mesh:index:ExternalControlPlane", "demo")
 
 
@@ -66,6 +71,8 @@ def issued(**changes: Any) -> Resource:
         ([root(), trust(), control_plane()], 0, "it is the one that root signed"),
         ([root(), control_plane()], 0, "it is the one that root signed"),
         ([root(), control_plane(OLD)], 3, "root HAS SIGNED ANOTHER, run `pulumi up` of control-plane"),
+        ([constrained_root(NEW), control_plane()], 0, "it is the one that root signed"),
+        ([constrained_root(NEW), control_plane(OLD)], 3, "root HAS SIGNED ANOTHER, run `pulumi up` of control-plane"),
         ([root(request="before"), trust(), control_plane()], 3, "root has signed an outdated request of trust"),
         ([control_plane(certificate(20))], 3, "RENEWAL IS DUE, run `pulumi up` of root, then of control-plane"),
         (
