@@ -121,9 +121,14 @@ class Traffic:
     Each client Pod moves as a person moves a program that must not stop: another one is asking before it ends.
     """
 
-    def __init__(self, mesh: CalledMesh, directory: Path, gateway: str | None = None) -> None:
-        """gateway: `<namespace>/<name>` of its Service; None for the clients beside a sidecar alone."""
-        self.mesh, self.gateway, self.directory = mesh, gateway, directory
+    def __init__(
+        self, mesh: CalledMesh, directory: Path, gateway: str | None = None, *, callers: str = workloads.NAMESPACE
+    ) -> None:
+        """gateway: `<namespace>/<name>` of its Service; None for the clients beside a sidecar alone.
+
+        callers: namespace of the clients beside a sidecar.
+        """
+        self.mesh, self.gateway, self.directory, self.callers = mesh, gateway, directory, callers
         self.webhooks = WebhookCalls.of(mesh.sandbox, mesh.sandbox.data_plane)
         self.clients: dict[str, Requests] = {}
         self.files: list[Path] = []
@@ -158,7 +163,7 @@ class Traffic:
         """The two clients beside a sidecar into new Pods."""
         address = self._address(f"{workloads.NAMESPACE}/{workloads.CALLED}")
         for mode in ("kept", "new"):
-            self._start(mode, self._pod(workloads.NAMESPACE, f"client-{mode}"), address, mode)
+            self._start(mode, self._pod(self.callers, f"client-{mode}"), address, mode)
 
     def remove(self) -> None:
         """Removes the Pods of ended clients, before traffic with Pods of the same names."""

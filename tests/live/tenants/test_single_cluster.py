@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import copy
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from lightkube.resources.core_v1 import Namespace, Pod
 
-from sandbox.bootstrap import CHECKOUT
 from sandbox.clusters import Sandbox
 from sandbox.progress import Progress
 from sandbox.proof import identity, traffic, workloads
-from sandbox.proof.deployed import Deployed, MeshFacts, NotObserved, eventually
+from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack
+from tests.live.tenants.one_cluster import document, facts
 from tests.support.clusters import started
 from tests.support.kubectl import Kubectl
 
 pytestmark = pytest.mark.nightly
-
-
-def document(tools: Tools) -> dict[str, Any]:
-    """The committed one in one cluster."""
-    committed = yaml.safe_load((CHECKOUT / "stacks/Pulumi.all-in-one.yaml").read_text())["config"]["hosted-mesh:mesh"]
-    mesh: dict[str, Any] = copy.deepcopy(committed) | {"split": False}
-    (revision,), (membership,) = mesh["revisions"], mesh["memberships"]
-    for part, fields in ((mesh, ["controlPlane"]), (revision, ["host", "exposure"]), (membership, ["access"])):
-        for field in fields:
-            part.pop(field)
-    revision["charts"]["path"] = str(tools.charts)
-    membership["crds"] = {"keepOnDestroy": False}
-    return mesh
 
 
 @pytest.fixture(scope="module")
@@ -88,21 +72,3 @@ kind: VirtualService
 metadata: {name: invalid, namespace: default}
 spec: {hosts: [x.example.com], http: [{route: [{destination: {host: x}, weight: -5}]}]}
 """
-
-
-def facts(sandbox: Sandbox, tools: Tools, stack: Stack) -> MeshFacts:
-    """Of the mesh; the stack has no endpoint."""
-    outputs = stack.outputs()
-    namespace = outputs["namespace"]
-    api = Api(sandbox.data_plane, tools)
-    files = api.get("secret", "cacerts", "-n", namespace)["data"]
-    return MeshFacts(
-        name="demo",
-        namespace=namespace,
-        host=f"istiod.{namespace}.svc",
-        xds_port=15012,
-        webhook_port=443,
-        trust_domain="demo.mesh.local",
-        root_certificate=base64.b64decode(files["root-cert.pem"]).decode(),
-        injection_labels=outputs["injection_labels"],
-    )
