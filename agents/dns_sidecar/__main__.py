@@ -48,7 +48,10 @@ def run_publisher(options: argparse.Namespace) -> None:
     proxy = options.edge and start_proxy(EdgeApi(options.edge), lease, options.edge_port, options.edge_pipe)
     reason = RefusalReason(options.server, metrics_of(options.metrics_port))
     gate = LeaderGate(
-        lease, options.upstream, options.interval, cache_valid=lambda: not proxy or proxy.active, reason=reason
+        *(lease, options.upstream, options.interval),
+        cache_valid=lambda: not proxy or proxy.active,
+        reason=reason,
+        lua=options.lua,
     )
     start(lambda: webhook_server.serve(gate, options.port))
     if options.conditions:
@@ -126,6 +129,7 @@ def parser() -> argparse.ArgumentParser:
     publisher.add_argument("--upstream", type=int, required=True, help="port of the external-dns with the credential")
     publisher.add_argument("--metrics-port", type=int, required=True, help="of that external-dns")
     publisher.add_argument("--server", type=server, action="append", default=[], help="HOST:PORT of the DNS server")
+    publisher.add_argument("--lua", action="store_true", help="write weighted answers as LUA records")
     publisher.add_argument("--conditions", type=Path, help="JSON file with `zones` and `nameservers`")
     publisher.add_argument("--edge", type=Path, help="kubeconfig of an edge")
     publisher.add_argument("--edge-port", type=int, help="of the proxy to the edge")

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from .permitted_fields import CLOUDFLARE_PROXIED, removed_fields
+from . import lua_records
+from .permitted_fields import CLOUDFLARE_PROXIED, for_provider, permitted, removed_fields
 from .records import OWNER, OWNER_LABEL
 
 Object = dict[str, Any]
@@ -30,7 +31,7 @@ class Zones:
     """The zones of one provider in which an edge may publish. provider: its id. lease: name of the publisher's Lease.
 
     types: record types that the provider publishes. labels: required on an object that it publishes. proxied: whether
-    names resolve to addresses of the provider's proxies.
+    names resolve to addresses of the provider's proxies. lua: whether it writes weighted answers as LUA records.
     """
 
     provider: str
@@ -40,6 +41,7 @@ class Zones:
     types: list[str] = field(kw_only=True)
     labels: dict[str, str] = field(default_factory=dict)
     proxied: bool = False
+    lua: bool = False
 
     def admits(self, name: str) -> bool:
         return _in(name, self.include) and not _in(name, self.exclude)
@@ -82,11 +84,11 @@ def evaluate(
     message = f"In zones of {', '.join(by)}" if by else "It has no records"
     if left_out := {f"{_name(one)} ({one.get('recordType')})" for one in endpoints if one not in published}:
         message += f"; not published there: {_listed(sorted(left_out))}"
-    if removed := {f"{_name(one)} ({', '.join(out)})" for one in published if (out := removed_fields(one))}:
+    if removed := {f"{_name(one)} ({', '.join(out)})" for one in published if (out := _omitted(one, providers))}:
         message += f"; not passed on: {_listed(sorted(removed))}"
     accepted = ("True", "Accepted", message)
     by_proxies = any(zone.proxied for zone in providers)
-    missing = [_name(one) for one in published if not _is_resolved(one, resolve, by_proxies)]
+    missing = [_name(one) for one in published if not _is_resolved(one, resolve, by_proxies, _is_routed(one, providers))]
     failing = {
         zone.provider: f"provider {zone.provider} refuses: {refused[zone.provider]}"
         for zone in providers
@@ -169,7 +171,24 @@ def _rejected(reason: str, message: str) -> Conditions:
     return Conditions(("False", reason, message), ("False", reason, "Not published"))
 
 
-def _is_resolved(endpoint: Object, resolve: Callable[[str], set[str]], by_proxies: bool) -> bool:
+def _omitted(endpoint: Object, zones: list[Zones]) -> list[str]:
+    """The parts of a published record that no provider receives."""
+    routed = lua_records.properties_of(for_provider(permitted(endpoint)))
+    if not routed or _is_routed(endpoint, zones):
+        return removed_fields(endpoint)
+    if any(zone.lua and zone.publishes(endpoint) for zone in zones):
+        return [*removed_fields(endpoint), lua_records.problem(for_provider(permitted(endpoint)))]
+    return [*removed_fields(endpoint), f"{', '.join(routed)}: its provider has no weighted answers of PowerDNS"]
+
+
+def _is_routed(endpoint: Object, zones: list[Zones]) -> bool:
+    """Whether a provider answers with some of the record's targets."""
+    given = for_provider(permitted(endpoint))
+    valid = bool(lua_records.properties_of(given)) and not lua_records.problem(given)
+    return valid and any(zone.lua and zone.publishes(endpoint) for zone in zones)
+
+
+def _is_resolved(endpoint: Object, resolve: Callable[[str], set[str]], by_proxies: bool, routed: bool) -> bool:
     """Whether a name resolves to the record's targets, and not to another record of this name.
 
     An alias resolves to its target's name, or to an address of it, because a provider may resolve the target itself.
@@ -183,7 +202,8 @@ def _is_resolved(endpoint: Object, resolve: Callable[[str], set[str]], by_proxie
     if kind == "CNAME":
         targets = [str(target).removesuffix(".").lower() for target in endpoint["targets"]]
         return any(target in found or found & resolve(target) for target in targets)
-    return {str(ipaddress.ip_address(target)) for target in endpoint["targets"]} <= found
+    targets = {str(ipaddress.ip_address(target)) for target in endpoint["targets"]}
+    return bool(found) and found <= targets if routed else targets <= found
 
 
 def _is_proxied(endpoint: Object) -> bool:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from . import lua_records
 from .lease import Lease
 from .permitted_fields import for_provider
 from .records import CHANGE_LISTS
@@ -59,7 +60,8 @@ class LeaderGate:
     """upstream: loopback port of the external-dns with the provider's credential.
 
     interval: the seconds until the provider's last response expires. cache_valid: whether the planning external-dns
-    has a complete view of the edge. reason: finds the reason of a refusal.
+    has a complete view of the edge. reason: finds the reason of a refusal. lua: the provider is a PowerDNS with weighted
+    answers.
     """
 
     def __init__(
@@ -70,7 +72,10 @@ class LeaderGate:
         clock: Clock = time,
         cache_valid: Callable[[], bool] = lambda: True,
         reason: RefusalReason | None = None,
+        *,
+        lua: bool = False,
     ) -> None:
+        self._lua, self._raw = lua, list[dict[str, Any]]()
         self._reason, self._has_responded = reason, True
         self._lease, self._upstream, self._interval, self._clock = lease, upstream, interval, clock
         self._cache_valid = cache_valid
@@ -126,6 +131,7 @@ class LeaderGate:
             self._throttle.planned()
             return OK, b"[]"
         records = [for_provider(one) for one in json.loads(body or b"null") or []]
+        records = [lua_records.adjusted(one, supported=self._lua) for one in records]
         status, adjusted = self._attempt("POST", "/adjustendpoints", json.dumps(records).encode())
         (self._throttle.failed if status >= ERROR else self._throttle.planned)()
         return status, adjusted
@@ -138,7 +144,8 @@ class LeaderGate:
             for part in split_changes(changes):
                 if not self._lease.held() or self._lease.term != self._term:
                     return UNAVAILABLE, b""
-                status, _ = self._attempt("POST", "/records", json.dumps(part).encode())
+                sent_part = lua_records.for_writer(part, self._raw) if self._lua else part
+                status, _ = self._attempt("POST", "/records", json.dumps(sent_part).encode())
                 if status >= ERROR:
                     self._has_refused_changes = True
                     self._report_refusal("it does not take changes")
@@ -162,6 +169,9 @@ class LeaderGate:
             self._clock.sleep(max(READ_SECONDS - age, 0.0))
         self._term, self._read_at = self._lease.term, self._clock.monotonic()
         status, body = self._attempt("GET", "/records")
+        if self._lua and status < ERROR:
+            self._raw = json.loads(body or b"null") or []
+            body = json.dumps(lua_records.read_back(self._raw)).encode()
         self._cached = body if status < ERROR else None
         return status, body
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from .lua_records import PROPERTIES
 from .records import LABEL_PROPERTY
 
 Endpoint = dict[str, Any]
 FIELDS = ("dnsName", "recordType", "recordTTL", "setIdentifier", "targets")
 CLOUDFLARE_PROXIED = "external-dns.alpha.kubernetes.io/cloudflare-proxied"
-FROM_ANNOTATION = f"{LABEL_PROPERTY}aws-"
-"""Route 53's routing of a Gateway or Service: the annotation `external-dns.alpha.kubernetes.io/webhook-aws-weight`."""
+FROM_ANNOTATION = {f"{LABEL_PROPERTY}aws-": "aws/", f"{LABEL_PROPERTY}powerdns-": "powerdns/"}
+"""Routing of a Gateway or Service: the annotation `external-dns.alpha.kubernetes.io/webhook-aws-weight`, and others."""
 INTERNAL_LABELS = ("owner", "resource")
 """Labels that external-dns sets in the bridge's own records. They are removed without a report."""
 
@@ -50,9 +51,9 @@ def for_provider(endpoint: Endpoint) -> Endpoint:
 
 
 def _is_permitted(one: dict[str, str]) -> bool:
-    """Route 53's routing and Cloudflare's proxy change the answer for the record's own name only."""
-    name = one.get("name", "")
-    return name in ("alias", CLOUDFLARE_PROXIED) or name.startswith(("aws/", FROM_ANNOTATION))
+    """Routing of Route 53 and PowerDNS and Cloudflare's proxy change the answer for the record's own name only."""
+    name = _own_name(one.get("name", ""))
+    return name in ("alias", CLOUDFLARE_PROXIED, *PROPERTIES) or name.startswith("aws/")
 
 
 def _for_webhook(one: dict[str, str]) -> dict[str, str]:
@@ -61,10 +62,16 @@ def _for_webhook(one: dict[str, str]) -> dict[str, str]:
     With `--provider=webhook` it drops all properties with a slash and another prefix (endpoint.go,
     RetainProviderProperties), so those of Route 53 and Cloudflare too.
     """
-    name = one["name"]
-    if name.startswith(FROM_ANNOTATION):
-        name = f"aws/{name.removeprefix(FROM_ANNOTATION)}"
+    name = _own_name(one["name"])
     return {**one, "name": f"{LABEL_PROPERTY}{name}" if "/" in name else name}
+
+
+def _own_name(name: str) -> str:
+    """The provider's name of a property from an annotation; any other name unchanged."""
+    for prefix, own in FROM_ANNOTATION.items():
+        if name.startswith(prefix):
+            return f"{own}{name.removeprefix(prefix)}"
+    return name
 
 
 def _without_prefix(name: str) -> str:

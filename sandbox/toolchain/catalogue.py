@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sandbox.toolchain.debian import CHROMIUM, KNOT, NFTABLES, POSTGRESQL, PROMETHEUS, DebianPackage
+from sandbox.toolchain.debian import CHROMIUM, KNOT, NFTABLES, POSTGRESQL, POWERDNS, PROMETHEUS, DebianPackage
 from sandbox.toolchain.go_sets import Build, Copy, GoSet
 from sandbox.toolchain.kiali_page import KialiPage
 from sandbox.toolchain.node_packages import NodePackages
@@ -194,6 +194,7 @@ SOURCES: tuple[Source, ...] = (
     ),
     _tool("coredns", "CoreDNS v1.14.7"),
     KNOT,
+    POWERDNS,
     PROMETHEUS,
     POSTGRESQL,
     _tool(
@@ -303,12 +304,14 @@ FOR_GRAPHS = frozenset({"kiali"})
 FOR_OBSERVABILITY = FOR_GRAPHS | {"prometheus", "kiali-page"}
 # Kiali's page and a browser, for a nightly test.
 FOR_BROWSER = frozenset({"kiali-page", "chromium"})
+# A DNS server with weighted answers, for the tests of the DNS bridge.
+FOR_WEIGHTS = frozenset(POWERDNS.provides)
 # A database server, for the controller's tests.
 FOR_DATABASES = frozenset(POSTGRESQL.provides)
 # cert-manager and OpenBao, for the tests of authorities whose keys are outside of Pulumi's state.
 FOR_AUTHORITIES = frozenset({CERT_MANAGER, "bao"})
 FOR_TESTS_ALONE = frozenset.union(
-    *(FOR_TYPESCRIPT, FOR_YAML, FOR_WORKFLOWS, FOR_OPERATORS, FOR_GRAPHS, FOR_BROWSER, FOR_DATABASES, FOR_AUTHORITIES)
+    *(FOR_TYPESCRIPT, FOR_YAML, FOR_WORKFLOWS, FOR_OPERATORS, FOR_GRAPHS, FOR_BROWSER, FOR_DATABASES, FOR_AUTHORITIES, FOR_WEIGHTS)
 )
 WHEN_WANTED = frozenset({"istioctl", "knotd", "prometheus", "promtool"}) | FOR_UPGRADES | FOR_TESTS_ALONE
 # Two API servers without nodes, the engine, charts, and Envoy by itself.

@@ -27,6 +27,8 @@ class DebianPackage:
     name: str
     provides: tuple[str, ...]
     folder: str
+    check: str = "--version"
+    """The option by which a program shows that it runs, and ends without an error."""
 
     def key(self) -> str:
         """Changes with the release, since the program uses the release's C library."""
@@ -66,7 +68,7 @@ class DebianPackage:
         for name in self.provides:
             (program,) = (into / "system").glob(f"{self.folder}/{name}")
             self._wrapper(into / "bin" / name, program.relative_to(into / "system"))
-            job.run([str(into / "bin" / name), "--version"], limit=30, fix=_INSTALL.format(self.name))
+            job.run([str(into / "bin" / name), self.check], limit=30, fix=_INSTALL.format(self.name))
 
     def _options(self, own: Path) -> list[str]:
         """apt with lists, cache and an empty package database of its own, so that an ordinary user can run it."""
@@ -112,6 +114,10 @@ class DebianPackage:
 
 NFTABLES = DebianPackage(name="nftables", provides=("nft",), folder="usr/sbin")
 KNOT = DebianPackage(name="knot", provides=("knotd",), folder="usr/sbin")
+# With the server, which it depends on.
+POWERDNS = DebianPackage(
+    name="pdns-backend-sqlite3", provides=("pdns_server",), folder="usr/sbin", check="--help"
+)
 PROMETHEUS = DebianPackage(name="prometheus", provides=("prometheus", "promtool"), folder="usr/bin")
 # Without the start script in usr/bin, which has absolute paths.
 CHROMIUM = DebianPackage(name="chromium", provides=("chromium",), folder="usr/lib/chromium")

@@ -828,6 +828,15 @@ class Rfc2136Args(TypedDict):
     """Algorithm of the key."""
 
 
+class PowerDnsArgs(TypedDict):
+    """PowerDNS' authoritative server, through its HTTP API. Names may have weights and health checks."""
+
+    url: str
+    """Address of its API, `https://HOST:PORT`."""
+    server_id: NotRequired[str]
+    """Id of the server in its API."""
+
+
 class Route53Args(TypedDict):
     """Amazon Route 53."""
 
@@ -918,11 +927,14 @@ class DnsProviderArgs(TypedDict):
     ttl: NotRequired[int]
     """Time to live of records without their own, in seconds."""
     answers: NotRequired[str]
-    """`weighted` and `geographic` use the weights and regions in the records' annotations."""
+    """`weighted` (powerdns, route53) and `geographic` (route53) use the records' weights and regions. With powerdns the
+    zones need LUA records, and the server also checks the health of addresses."""
     coredns: NotRequired[CoreDnsArgs]
     """Parameters of `type: coredns`."""
     rfc2136: NotRequired[Rfc2136Args]
     """Parameters of `type: rfc2136`."""
+    powerdns: NotRequired[PowerDnsArgs]
+    """Parameters of `type: powerdns`."""
     route53: NotRequired[Route53Args]
     """Parameters of `type: route53`."""
     google: NotRequired[GoogleArgs]

@@ -40,8 +40,11 @@ _SOON: Final = (
 # These write names into etcd keys and zone-file text; the others pass them to an API that validates names.
 _RAW: Final = (ProviderType.COREDNS, ProviderType.RFC2136)
 # They use the zones that the filter admits by their own names (provider/google/google.go, azure/azure.go and
-# cloudflare/cloudflare.go, zones), so a zone above the pair's domains needs an entry. Route 53 has a flag for it.
-_ZONES_BY_FILTER: Final = (ProviderType.GOOGLE, ProviderType.AZURE, ProviderType.CLOUDFLARE)
+# cloudflare/cloudflare.go, zones; pdns/pdns.go, partitionZones), so a zone above the pair's domains needs an entry. Route 53 has a flag for it.
+_ZONES_BY_FILTER: Final = (
+    *(ProviderType.GOOGLE, ProviderType.AZURE, ProviderType.CLOUDFLARE),
+    ProviderType.POWERDNS,
+)
 AZURE_FILE: Final = "azure.json"
 
 
@@ -162,6 +165,8 @@ def _provider(provider: DnsProvider) -> list[str]:
         else:
             found.append(f"--rfc2136-tsig-keyname={rfc2136.tsig_key_name}")
             found.append(f"--rfc2136-tsig-secret-alg={rfc2136.tsig_algorithm}")
+    elif powerdns := provider.powerdns:
+        found = ["--provider=pdns", f"--pdns-server={powerdns.url}", f"--pdns-server-id={powerdns.server_id}"]
     elif provider.type is ProviderType.ROUTE53:
         found = ["--provider=aws", "--aws-zone-match-parent"]
         if route53 := provider.route53:

@@ -36,6 +36,9 @@ KINDS: Final = {
     ),
     # external-dns also has a flag, but its value would stand in the Deployment.
     ProviderType.RFC2136: CredentialKeys(required=(("tsig-secret", "EXTERNAL_DNS_RFC2136_TSIG_SECRET"),)),
+    ProviderType.POWERDNS: CredentialKeys(
+        required=(("api-key", "EXTERNAL_DNS_PDNS_API_KEY"),), files=(("ca.crt", "EXTERNAL_DNS_TLS_CA"),)
+    ),
     ProviderType.ROUTE53: CredentialKeys(
         required=(("access-key-id", "AWS_ACCESS_KEY_ID"), ("secret-access-key", "AWS_SECRET_ACCESS_KEY")),
         optional=(("session-token", "AWS_SESSION_TOKEN"), ("region", "AWS_REGION")),
@@ -46,7 +49,7 @@ KINDS: Final = {
     ProviderType.WEBHOOK: CredentialKeys(),
     ProviderType.OTHER: CredentialKeys(free=True),
 }
-_OPTIONAL_FILES: Final = (ProviderType.COREDNS,)
+_OPTIONAL_FILES: Final = (ProviderType.COREDNS, ProviderType.POWERDNS)
 
 
 def problems(provider: DnsProvider, keys: Collection[str] | None) -> list[Problem]:

@@ -28,7 +28,7 @@ from pulumi_hosted_mesh.dns.arguments import (
 from pulumi_hosted_mesh.dns.credentials import environment, file_keys, settings_files
 from pulumi_hosted_mesh.dns.plan import Pair
 from pulumi_hosted_mesh.dns.servers import addresses, servers
-from pulumi_hosted_mesh.spec.dns import Authentication, DnsBridge, DnsProvider, Edge
+from pulumi_hosted_mesh.spec.dns import Answers, Authentication, DnsBridge, DnsProvider, Edge
 from pulumi_hosted_mesh.vocabulary import (
     DNS_EDGE_LABEL,
     DNS_NAMESPACE,
@@ -173,10 +173,16 @@ def _conditions(bridge: DnsBridge, pairs: Sequence[Pair]) -> Spec:
             "types": [*p.provider.record_types],
             "labels": {} if p.own else dict(p.provider.record_selector),
             "proxied": p.provider.cloudflare is not None and p.provider.cloudflare.proxied,
+            "lua": _writes_lua(p.provider),
         }
         for p in pairs
     ]
     return {"zones": zones, "nameservers": list(bridge.nameservers)}
+
+
+def _writes_lua(provider: DnsProvider) -> bool:
+    """Whether the sidecar writes weighted answers as LUA records."""
+    return provider.powerdns is not None and provider.answers is Answers.WEIGHTED
 
 
 def publisher_pod(bridge: DnsBridge, pair: Pair, keys: Collection[str], *, keeps_conditions: bool = False) -> Spec:
@@ -203,6 +209,7 @@ def publisher_pod(bridge: DnsBridge, pair: Pair, keys: Collection[str], *, keeps
         *(f"--interval={bridge.interval_seconds}", f"--metrics-port={PROVIDER_METRICS_PORT}"),
         *(f"--server={one}" for one in addresses(pair.provider)),
     ]
+    arguments += ["--lua"] if _writes_lua(pair.provider) else []
     arguments += [f"--conditions={CONFIG_FOLDER}/{CONFIG}"] if keeps_conditions else []
     if not pair.own:
         arguments += [f"--edge={EDGE_FOLDER}/{KUBECONFIG}", f"--edge-port={EDGE_PORT}"]

@@ -23,6 +23,8 @@ def servers(provider: DnsProvider) -> frozenset[Server]:
         return frozenset((kind, endpoint, coredns.prefix) for endpoint in coredns.endpoints)
     if rfc2136 := provider.rfc2136:
         return frozenset({(kind, rfc2136.host, str(rfc2136.port))})
+    if powerdns := provider.powerdns:
+        return frozenset({(kind, powerdns.url, powerdns.server_id)})
     if google := provider.google:
         return frozenset((kind, google.project, one) for one in _visible(google.visibility))
     if azure := provider.azure:
@@ -48,6 +50,7 @@ def addresses(provider: DnsProvider) -> list[str]:
         return [_address(provider.rfc2136.host, provider.rfc2136.port)]
     urls = [*(provider.coredns.endpoints if provider.coredns else ())]
     urls += [provider.webhook.url] if provider.webhook else []
+    urls += [provider.powerdns.url] if provider.powerdns else []
     found = [urlsplit(one) for one in urls]
     return [_address(str(one.hostname), one.port or (443 if one.scheme == "https" else 80)) for one in found]
 

@@ -53,6 +53,7 @@ class ProviderType(StrEnum):
 
     COREDNS = "coredns"
     RFC2136 = "rfc2136"
+    POWERDNS = "powerdns"
     ROUTE53 = "route53"
     GOOGLE = "google"
     AZURE = "azure"
@@ -144,6 +145,15 @@ class Rfc2136(Model):
     """Name of the key; its secret is the credential `tsig-secret`. Required unless `authentication: none`."""
     tsig_algorithm: TsigAlgorithm = TsigAlgorithm.HMAC_SHA256
     """Algorithm of the key."""
+
+
+class PowerDns(Model):
+    """PowerDNS' authoritative server, through its HTTP API. Names may have weights and health checks."""
+
+    url: HttpUrl
+    """Address of its API, `https://HOST:PORT`."""
+    server_id: DnsLabel = "localhost"
+    """Id of the server in its API."""
 
 
 class Route53(Model):
@@ -250,11 +260,14 @@ class DnsProvider(Model):
     ttl: Ttl = 300
     """Time to live of records without their own, in seconds."""
     answers: Answers = Answers.PLAIN
-    """`weighted` and `geographic` use the weights and regions in the records' annotations."""
+    """`weighted` (powerdns, route53) and `geographic` (route53) use the records' weights and regions. With powerdns the
+    zones need LUA records, and the server also checks the health of addresses."""
     coredns: CoreDns | None = None
     """Parameters of `type: coredns`."""
     rfc2136: Rfc2136 | None = None
     """Parameters of `type: rfc2136`."""
+    powerdns: PowerDns | None = None
+    """Parameters of `type: powerdns`."""
     route53: Route53 | None = None
     """Parameters of `type: route53`."""
     google: Google | None = None
@@ -291,10 +304,13 @@ class DnsProvider(Model):
 
     @model_validator(mode="after")
     def _options_fit_the_type(self) -> Self:
-        if self.answers is not Answers.PLAIN and self.type is not ProviderType.ROUTE53:
-            rule = f"has answers {self.answers}, which external-dns cannot make with {self.type}"
-            raise RuleBrokenError(rule, "Use a provider of type route53, or answers: plain")
-        able = self.type is ProviderType.COREDNS or self.answers is not Answers.PLAIN
+        routed = (Answers.PLAIN, Answers.WEIGHTED) if self.powerdns else (Answers.PLAIN,)
+        if self.answers not in routed and self.type is not ProviderType.ROUTE53:
+            types = "route53 or powerdns" if self.answers is Answers.WEIGHTED else "route53"
+            rule = f"has answers {self.answers}, which the bridge cannot make with {self.type}"
+            raise RuleBrokenError(rule, f"Use a provider of type {types}, or answers: plain")
+        several_owners = self.type is ProviderType.ROUTE53 and self.answers is not Answers.PLAIN
+        able = self.type is ProviderType.COREDNS or several_owners
         if any(zone.shared for zone in self.zones) and not able:
             rule = f"has a shared zone, but with {self.type} one record has one owner: an edge could not add its target"
             raise RuleBrokenError(rule, "Give each edge a zone of its own, {edge}.<domain>, or use coredns")

@@ -337,4 +337,5 @@ def main() -> None:
     (folder / "result").write_text(json.dumps({**found, "log": (folder / "log").read_text()}))
 
 
-main()
+if __name__ == "__main__":
+    main()
