@@ -51,7 +51,7 @@ def run_publisher(options: argparse.Namespace) -> None:
         *(lease, options.upstream, options.interval),
         cache_valid=lambda: not proxy or proxy.active,
         reason=reason,
-        lua=options.lua,
+        answers=options.powerdns,
     )
     start(lambda: webhook_server.serve(gate, options.port))
     if options.conditions:
@@ -129,7 +129,7 @@ def parser() -> argparse.ArgumentParser:
     publisher.add_argument("--upstream", type=int, required=True, help="port of the external-dns with the credential")
     publisher.add_argument("--metrics-port", type=int, required=True, help="of that external-dns")
     publisher.add_argument("--server", type=server, action="append", default=[], help="HOST:PORT of the DNS server")
-    publisher.add_argument("--lua", action="store_true", help="write weighted answers as LUA records")
+    publisher.add_argument("--powerdns", default="", help="the provider is a PowerDNS: `plain` or `weighted` answers")
     publisher.add_argument("--conditions", type=Path, help="JSON file with `zones` and `nameservers`")
     publisher.add_argument("--edge", type=Path, help="kubeconfig of an edge")
     publisher.add_argument("--edge-port", type=int, help="of the proxy to the edge")

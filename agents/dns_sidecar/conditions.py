@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from . import lua_records
+from . import powerdns
 from .permitted_fields import CLOUDFLARE_PROXIED, for_provider, permitted, removed_fields
 from .records import OWNER, OWNER_LABEL
 
@@ -31,7 +31,7 @@ class Zones:
     """The zones of one provider in which an edge may publish. provider: its id. lease: name of the publisher's Lease.
 
     types: record types that the provider publishes. labels: required on an object that it publishes. proxied: whether
-    names resolve to addresses of the provider's proxies. lua: whether it writes weighted answers as LUA records.
+    names resolve to addresses of the provider's proxies. weighted: whether it is a PowerDNS with weighted answers.
     """
 
     provider: str
@@ -41,7 +41,7 @@ class Zones:
     types: list[str] = field(kw_only=True)
     labels: dict[str, str] = field(default_factory=dict)
     proxied: bool = False
-    lua: bool = False
+    weighted: bool = False
 
     def admits(self, name: str) -> bool:
         return _in(name, self.include) and not _in(name, self.exclude)
@@ -88,7 +88,9 @@ def evaluate(
         message += f"; not passed on: {_listed(sorted(removed))}"
     accepted = ("True", "Accepted", message)
     by_proxies = any(zone.proxied for zone in providers)
-    missing = [_name(one) for one in published if not _is_resolved(one, resolve, by_proxies, _is_routed(one, providers))]
+    missing = [
+        _name(one) for one in published if not _is_resolved(one, resolve, by_proxies, _is_routed(one, providers))
+    ]
     failing = {
         zone.provider: f"provider {zone.provider} refuses: {refused[zone.provider]}"
         for zone in providers
@@ -173,19 +175,19 @@ def _rejected(reason: str, message: str) -> Conditions:
 
 def _omitted(endpoint: Object, zones: list[Zones]) -> list[str]:
     """The parts of a published record that no provider receives."""
-    routed = lua_records.properties_of(for_provider(permitted(endpoint)))
+    routed = powerdns.properties_of(for_provider(permitted(endpoint)))
     if not routed or _is_routed(endpoint, zones):
         return removed_fields(endpoint)
-    if any(zone.lua and zone.publishes(endpoint) for zone in zones):
-        return [*removed_fields(endpoint), lua_records.problem(for_provider(permitted(endpoint)))]
+    if any(zone.weighted and zone.publishes(endpoint) for zone in zones):
+        return [*removed_fields(endpoint), powerdns.problem(for_provider(permitted(endpoint)))]
     return [*removed_fields(endpoint), f"{', '.join(routed)}: its provider has no weighted answers of PowerDNS"]
 
 
 def _is_routed(endpoint: Object, zones: list[Zones]) -> bool:
     """Whether a provider answers with some of the record's targets."""
     given = for_provider(permitted(endpoint))
-    valid = bool(lua_records.properties_of(given)) and not lua_records.problem(given)
-    return valid and any(zone.lua and zone.publishes(endpoint) for zone in zones)
+    valid = bool(powerdns.properties_of(given)) and not powerdns.problem(given)
+    return valid and any(zone.weighted and zone.publishes(endpoint) for zone in zones)
 
 
 def _is_resolved(endpoint: Object, resolve: Callable[[str], set[str]], by_proxies: bool, routed: bool) -> bool:
@@ -202,8 +204,8 @@ def _is_resolved(endpoint: Object, resolve: Callable[[str], set[str]], by_proxie
     if kind == "CNAME":
         targets = [str(target).removesuffix(".").lower() for target in endpoint["targets"]]
         return any(target in found or found & resolve(target) for target in targets)
-    targets = {str(ipaddress.ip_address(target)) for target in endpoint["targets"]}
-    return bool(found) and found <= targets if routed else targets <= found
+    wanted = {str(ipaddress.ip_address(target)) for target in endpoint["targets"]}
+    return bool(found) and found <= wanted if routed else wanted <= found
 
 
 def _is_proxied(endpoint: Object) -> bool:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import lua_records
+from . import powerdns
 from .lease import Lease
 from .permitted_fields import for_provider
 from .records import CHANGE_LISTS
@@ -60,8 +60,8 @@ class LeaderGate:
     """upstream: loopback port of the external-dns with the provider's credential.
 
     interval: the seconds until the provider's last response expires. cache_valid: whether the planning external-dns
-    has a complete view of the edge. reason: finds the reason of a refusal. lua: the provider is a PowerDNS with weighted
-    answers.
+    has a complete view of the edge. reason: finds the reason of a refusal. answers: `plain` or `weighted` of a
+    PowerDNS, else empty.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class LeaderGate:
         cache_valid: Callable[[], bool] = lambda: True,
         reason: RefusalReason | None = None,
         *,
-        lua: bool = False,
+        answers: str = "",
     ) -> None:
-        self._lua, self._raw = lua, list[dict[str, Any]]()
+        self._answers, self._existing = answers, list[dict[str, Any]]()
         self._reason, self._has_responded = reason, True
         self._lease, self._upstream, self._interval, self._clock = lease, upstream, interval, clock
         self._cache_valid = cache_valid
@@ -131,7 +131,7 @@ class LeaderGate:
             self._throttle.planned()
             return OK, b"[]"
         records = [for_provider(one) for one in json.loads(body or b"null") or []]
-        records = [lua_records.adjusted(one, supported=self._lua) for one in records]
+        records = [powerdns.adjusted(one, supported=self._answers == powerdns.WEIGHTED) for one in records]
         status, adjusted = self._attempt("POST", "/adjustendpoints", json.dumps(records).encode())
         (self._throttle.failed if status >= ERROR else self._throttle.planned)()
         return status, adjusted
@@ -141,11 +141,10 @@ class LeaderGate:
         self._planned_nothing = False
         with self.writing:
             self._cached = None
-            for part in split_changes(changes):
+            for part in self._parts(changes):
                 if not self._lease.held() or self._lease.term != self._term:
                     return UNAVAILABLE, b""
-                sent_part = lua_records.for_writer(part, self._raw) if self._lua else part
-                status, _ = self._attempt("POST", "/records", json.dumps(sent_part).encode())
+                status, _ = self._attempt("POST", "/records", json.dumps(part).encode())
                 if status >= ERROR:
                     self._has_refused_changes = True
                     self._report_refusal("it does not take changes")
@@ -169,11 +168,15 @@ class LeaderGate:
             self._clock.sleep(max(READ_SECONDS - age, 0.0))
         self._term, self._read_at = self._lease.term, self._clock.monotonic()
         status, body = self._attempt("GET", "/records")
-        if self._lua and status < ERROR:
-            self._raw = json.loads(body or b"null") or []
-            body = json.dumps(lua_records.read_back(self._raw)).encode()
+        if self._answers and status < ERROR:
+            self._existing = json.loads(body or b"null") or []
+            body = json.dumps(powerdns.read_back(self._existing)).encode()
         self._cached = body if status < ERROR else None
         return status, body
+
+    def _parts(self, changes: Changes) -> Iterator[Changes]:
+        for part in split_changes(changes):
+            yield from powerdns.for_writer(part, self._existing) if self._answers else (part,)
 
     def _report_refusal(self, text: str) -> None:
         why = self._reason.why(responded=self._has_responded) if self._reason else ""

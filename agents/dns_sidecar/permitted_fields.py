@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .lua_records import PROPERTIES
+from .powerdns import PROPERTIES
 from .records import LABEL_PROPERTY
 
 Endpoint = dict[str, Any]

@@ -311,7 +311,17 @@ FOR_DATABASES = frozenset(POSTGRESQL.provides)
 # cert-manager and OpenBao, for the tests of authorities whose keys are outside of Pulumi's state.
 FOR_AUTHORITIES = frozenset({CERT_MANAGER, "bao"})
 FOR_TESTS_ALONE = frozenset.union(
-    *(FOR_TYPESCRIPT, FOR_YAML, FOR_WORKFLOWS, FOR_OPERATORS, FOR_GRAPHS, FOR_BROWSER, FOR_DATABASES, FOR_AUTHORITIES, FOR_WEIGHTS)
+    *(
+        FOR_TYPESCRIPT,
+        FOR_YAML,
+        FOR_WORKFLOWS,
+        FOR_OPERATORS,
+        FOR_GRAPHS,
+        FOR_BROWSER,
+        FOR_DATABASES,
+        FOR_AUTHORITIES,
+        FOR_WEIGHTS,
+    )
 )
 WHEN_WANTED = frozenset({"istioctl", "knotd", "prometheus", "promtool"}) | FOR_UPGRADES | FOR_TESTS_ALONE
 # Two API servers without nodes, the engine, charts, and Envoy by itself.

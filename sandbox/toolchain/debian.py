@@ -115,9 +115,7 @@ class DebianPackage:
 NFTABLES = DebianPackage(name="nftables", provides=("nft",), folder="usr/sbin")
 KNOT = DebianPackage(name="knot", provides=("knotd",), folder="usr/sbin")
 # With the server, which it depends on.
-POWERDNS = DebianPackage(
-    name="pdns-backend-sqlite3", provides=("pdns_server",), folder="usr/sbin", check="--help"
-)
+POWERDNS = DebianPackage(name="pdns-backend-sqlite3", provides=("pdns_server",), folder="usr/sbin", check="--help")
 PROMETHEUS = DebianPackage(name="prometheus", provides=("prometheus", "promtool"), folder="usr/bin")
 # Without the start script in usr/bin, which has absolute paths.
 CHROMIUM = DebianPackage(name="chromium", provides=("chromium",), folder="usr/lib/chromium")

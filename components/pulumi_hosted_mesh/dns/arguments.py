@@ -39,8 +39,9 @@ _SOON: Final = (
 )
 # These write names into etcd keys and zone-file text; the others pass them to an API that validates names.
 _RAW: Final = (ProviderType.COREDNS, ProviderType.RFC2136)
-# They use the zones that the filter admits by their own names (provider/google/google.go, azure/azure.go and
-# cloudflare/cloudflare.go, zones; pdns/pdns.go, partitionZones), so a zone above the pair's domains needs an entry. Route 53 has a flag for it.
+# They use the zones that the filter admits by their own names (zones in provider/google/google.go, azure/azure.go and
+# cloudflare/cloudflare.go, partitionZones in pdns/pdns.go), so a zone above the pair's domains needs an entry. Route 53
+# has a flag for it.
 _ZONES_BY_FILTER: Final = (
     *(ProviderType.GOOGLE, ProviderType.AZURE, ProviderType.CLOUDFLARE),
     ProviderType.POWERDNS,

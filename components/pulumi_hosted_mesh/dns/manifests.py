@@ -173,16 +173,11 @@ def _conditions(bridge: DnsBridge, pairs: Sequence[Pair]) -> Spec:
             "types": [*p.provider.record_types],
             "labels": {} if p.own else dict(p.provider.record_selector),
             "proxied": p.provider.cloudflare is not None and p.provider.cloudflare.proxied,
-            "lua": _writes_lua(p.provider),
+            "weighted": p.provider.powerdns is not None and p.provider.answers is Answers.WEIGHTED,
         }
         for p in pairs
     ]
     return {"zones": zones, "nameservers": list(bridge.nameservers)}
-
-
-def _writes_lua(provider: DnsProvider) -> bool:
-    """Whether the sidecar writes weighted answers as LUA records."""
-    return provider.powerdns is not None and provider.answers is Answers.WEIGHTED
 
 
 def publisher_pod(bridge: DnsBridge, pair: Pair, keys: Collection[str], *, keeps_conditions: bool = False) -> Spec:
@@ -209,7 +204,7 @@ def publisher_pod(bridge: DnsBridge, pair: Pair, keys: Collection[str], *, keeps
         *(f"--interval={bridge.interval_seconds}", f"--metrics-port={PROVIDER_METRICS_PORT}"),
         *(f"--server={one}" for one in addresses(pair.provider)),
     ]
-    arguments += ["--lua"] if _writes_lua(pair.provider) else []
+    arguments += [f"--powerdns={pair.provider.answers}"] if pair.provider.powerdns else []
     arguments += [f"--conditions={CONFIG_FOLDER}/{CONFIG}"] if keeps_conditions else []
     if not pair.own:
         arguments += [f"--edge={EDGE_FOLDER}/{KUBECONFIG}", f"--edge-port={EDGE_PORT}"]

@@ -65,9 +65,15 @@ def ran(phases: list[dict[str, Any]], folder: Path, progress: Progress, monkeypa
     monkeypatch.setattr(arguments, "_KUBECONFIG", f"--kubeconfig={kubeconfig}")
     keys = {"api-key": KEY}
     settings = {
-        **{"server": str(tools["pdns_server"]), "program": str(tools["external-dns"]), "folder": str(folder)},
-        **{"planner": arguments.publisher_arguments(bridge, pair), "kubeconfig": kubeconfig},
-        **{"writer": arguments.provider_arguments(bridge, pair), "key": KEY, "zone": "example.com", "lua": True},
+        "server": str(tools["pdns_server"]),
+        "program": str(tools["external-dns"]),
+        "folder": str(folder),
+        "planner": arguments.publisher_arguments(bridge, pair),
+        "kubeconfig": kubeconfig,
+        "writer": arguments.provider_arguments(bridge, pair),
+        "key": KEY,
+        "zone": "example.com",
+        "answers": "weighted",
         "environment": {
             one["name"]: keys[one["valueFrom"]["secretKeyRef"]["key"]]
             for one in environment(pair.provider, "secret", keys)
@@ -128,19 +134,32 @@ def test_weights_and_health_are_answered_as_written(
         record("weighted", "::1", kind="AAAA", weights="::1=2"),
         record("checked", THREE, health_port=HEALTH_PORT),
         record("both", ONE, TWO, THREE, weights=f"{ONE}=1,{TWO}=1,{THREE}=2"),
+        record("moved", ONE, TWO, weights=weights),
+        record("*.any", "target.example.org", kind="CNAME"),
     ]
     phases = [
         {"records": records, "up": [ONE, TWO, THREE], "await": answered, "pause": DETECTION_SECONDS, "count": counted},
         {"records": records, "pause": 12},
         {
-            **{"records": records, "down": [ONE], "pause": DETECTION_SECONDS, "steady": names},
+            "records": records,
+            "down": [ONE],
+            "pause": DETECTION_SECONDS,
+            "steady": names,
             "count": full(checked=500, both=QUERIES),
         },
         {"records": records, "up": [ONE], "pause": DETECTION_SECONDS, "count": full(checked=100)},
         {"records": records, "down": [ONE, TWO, THREE], "pause": DETECTION_SECONDS, "count": full(checked=100)},
         {
-            **{"records": changed, "steady": names, "up": [ONE, TWO, THREE]},
-            "await": full(weighted=[f"{ONE} {TWO} ::1"], plain=[ONE, TWO], checked=[THREE]),
+            "records": changed,
+            "steady": names,
+            "up": [ONE, TWO, THREE],
+            "await": full(
+                weighted=[f"{ONE} {TWO} ::1"],
+                plain=[ONE, TWO],
+                checked=[THREE],
+                moved=[ONE, TWO],
+                **{"x.any": ["target.example.org target.example.org"]},
+            ),
             "pause": 2,
             "count": full(plain=QUERIES, both=QUERIES, weighted=100),
         },

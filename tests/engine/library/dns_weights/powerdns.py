@@ -55,10 +55,19 @@ class PowerDns:
         with sqlite3.connect(folder / "zones") as database:
             database.executescript((system / SCHEMA).read_text())
         settings = {
-            **{"launch": "gsqlite3", "module-dir": modules, "gsqlite3-database": folder / "zones"},
-            **{"local-address": "127.0.0.1", "socket-dir": folder, "security-poll-suffix": "", "guardian": "no"},
-            **{"api": "yes", "api-key": key, "webserver-address": "127.0.0.1", "webserver-port": API},
-            **{"enable-lua-records": "yes", "lua-health-checks-interval": CHECK_SECONDS},
+            "launch": "gsqlite3",
+            "module-dir": modules,
+            "gsqlite3-database": folder / "zones",
+            "local-address": "127.0.0.1",
+            "socket-dir": folder,
+            "security-poll-suffix": "",
+            "guardian": "no",
+            "api": "yes",
+            "api-key": key,
+            "webserver-address": "127.0.0.1",
+            "webserver-port": API,
+            "enable-lua-records": "yes",
+            "lua-health-checks-interval": CHECK_SECONDS,
         }
         text = "".join(f"{name}={value}\n" for name, value in settings.items())
         (folder / "pdns.conf").write_text(text)
@@ -169,7 +178,7 @@ def main() -> None:
         "metadata": {"name": "web", "namespace": "default", "uid": "1", "resourceVersion": "2", "generation": 1},
         "spec": {"endpoints": []},
     }
-    gate = LeaderGate(HeldLease(), WEBHOOK, 5, lua=given["lua"])
+    gate = LeaderGate(HeldLease(), WEBHOOK, 5, answers=given["answers"])
     for run in (lambda: serve_edge(item), lambda: serve_webhook(gate, GATE)):
         threading.Thread(target=run, daemon=True).start()
     kubeconfig = {

@@ -11,6 +11,7 @@ RFC2136 = {
     "type": "rfc2136",
     "rfc2136": {"host": "ns1.example.com", "serverZones": ["example.com"], "tsigKeyName": "bridge"},
 }
+POWERDNS = {"id": "power", "type": "powerdns", "powerdns": {"url": "https://ns1.example.com:8081"}}
 
 
 def provider(base: dict[str, Any] = COREDNS, **fields: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsProvider
 from pulumi_hosted_mesh.spec.load import read_document
 
-from tests.unit.library.dns.documents import COREDNS, RFC2136, document, provider
+from tests.unit.library.dns.documents import COREDNS, POWERDNS, RFC2136, document, provider
 
 ROUTE53 = {"id": "cloud", "type": "route53"}
 OTHER = {"id": "ns1", "type": "other", "other": {"provider": "ns1"}}
@@ -62,11 +62,25 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "another section": (provider(ROUTE53, google={"project": "p"}), "providers[0]: has type route53 and a section goo"),
     "weights": (
         provider(answers="weighted"),
-        "providers[0]: has answers weighted, which external-dns cannot make with coredns. Use a provider of type",
+        "providers[0]: has answers weighted, which the bridge cannot make with coredns. Use a provider of type "
+        "route53 or powerdns, or answers: plain.",
     ),
     "shared where one owns": (
         provider(RFC2136, zones=[{"name": "example.com", "shared": True}]),
         "providers[0]: has a shared zone, but with rfc2136 one record has one owner",
+    ),
+    "regions": (
+        provider(POWERDNS, answers="geographic"),
+        "providers[0]: has answers geographic, which the bridge cannot make with powerdns.",
+    ),
+    "shared weights": (
+        provider(POWERDNS, answers="weighted", zones=[{"name": "example.com", "shared": True}]),
+        "providers[0]: has a shared zone, but with powerdns one record has one owner",
+    ),
+    "open API": (provider(POWERDNS, authentication="none"), "providers[0]: has authentication none, but powerdns requ"),
+    "no URL": (
+        provider({"id": "p", "type": "powerdns", "powerdns": {"url": "ns1.example.com"}}),
+        "providers[0].powerdns.url: must be http:// or https://, a host and a port",
     ),
     "nobody asks": (provider(ROUTE53, authentication="none"), "providers[0]: has authentication none, but route53"),
     "no cloud": (provider(authentication="workload-identity"), "providers[0]: has authentication workload-identity"),
@@ -138,6 +152,12 @@ def test_a_selector_that_matches_nothing_is_a_warning() -> None:
     [
         (provider(), None, "credentials.inner: is required: provider inner has authentication credentials"),
         (provider(), {"user"}, "credentials.inner.user: is no credential of coredns. The keys are ca.crt, password"),
+        (provider(POWERDNS), {"ca.crt"}, "credentials.power.api-key: is required"),
+        (
+            provider(POWERDNS),
+            {"api-key", "x"},
+            "credentials.power.x: is no credential of powerdns. The keys are api-key, ca",
+        ),
         (provider(RFC2136), {"tsig-secret", "x"}, "credentials.outer.x: is no credential of rfc2136"),
         (provider(ROUTE53), {"access-key-id"}, "credentials.cloud.secret-access-key: is required"),
         (provider(OTHER), {"ns1-key"}, "credentials.ns1.ns1-key: must be the name of an environment variable"),

@@ -11,7 +11,7 @@ from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.dns import DnsBridge, DnsProvider
 from pulumi_hosted_mesh.spec.load import read_document
 
-from tests.unit.library.dns.documents import COREDNS, RFC2136, document, provider
+from tests.unit.library.dns.documents import COREDNS, POWERDNS, RFC2136, document, provider
 
 GOOGLE = {"id": "g", "type": "google", "google": {"project": "shop"}}
 AZURE = {"id": "a", "type": "azure", "azure": {"resourceGroup": "Zones", "subscription": "S"}}
@@ -100,6 +100,7 @@ def test_the_control_planes_zone_has_one_provider_of_a_server() -> None:
             changed(RFC2136, tsigKeyName="k"),
             changed(RFC2136, port=54),
         ),
+        (POWERDNS, {"answers": "weighted"}, changed(POWERDNS, serverId="other")),
         (GOOGLE, {"google": {"project": "shop", "visibility": "public"}}, {"google": {"project": "other"}}),
         (
             AZURE,

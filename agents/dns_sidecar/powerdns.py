@@ -1,4 +1,4 @@
-"""Weighted and health-checked answers of PowerDNS: records of type LUA. Pure functions.
+"""Changes of PowerDNS, and its weighted and health-checked answers: records of type LUA. Pure functions.
 
 external-dns cannot own a LUA record: its TXT registry has no such type (registry/mapper/mapper.go, supportedRecords).
 So the planning container sees records of type A and AAAA with two properties, and the writing container LUA records.
@@ -18,7 +18,9 @@ Endpoint = dict[str, Any]
 Changes = dict[str, list[Endpoint]]
 WEIGHTS, HEALTH_PORT = PROPERTIES = ("powerdns/weights", "powerdns/health-port")
 """`192.0.2.1=3,192.0.2.2=1`, and a TCP port."""
-LUA, VERSIONS = "LUA", {"A": 4, "AAAA": 6}
+WEIGHTED = "weighted"
+"""`answers` of a provider that uses the two properties."""
+LUA, ALIAS, VERSIONS = "LUA", "CNAME", {"A": 4, "AAAA": 6}
 MAX_WEIGHT, MAX_TARGETS = 1000, 100
 # PowerDNS checks each address every few seconds from the first query on. If none responds, all count as available.
 _AVAILABLE = "ifportup({port},{{{addresses}}},{{selector='all',backupSelector='all'}})"
@@ -118,8 +120,8 @@ def read_back(records: Iterable[Endpoint]) -> list[Endpoint]:
     return found
 
 
-def for_writer(changes: Changes, records: Iterable[Endpoint]) -> Changes:
-    """The changes of the planning container, with LUA records. records: the provider's, as it returned them.
+def for_writer(changes: Changes, records: Iterable[Endpoint]) -> list[Changes]:
+    """The changes of the planning container, with LUA records, in parts. records: the provider's, as it returned them.
 
     The record set of type LUA has the answers of all types of a name. PowerDNS replaces the whole set.
     """
@@ -155,7 +157,17 @@ def for_writer(changes: Changes, records: Iterable[Endpoint]) -> Changes:
             found["create"].append({**record, "targets": targets})
         elif name in sets:
             found["delete"].append({**record, "targets": sets[name]["targets"]})
-    return found
+    return _aliases_apart(found)
+
+
+def _aliases_apart(changes: Changes) -> list[Changes]:
+    """First the deletions that make room. PowerDNS rejects an alias beside other records of its name, and external-dns
+    creates before it deletes (provider/pdns/pdns.go, ApplyChanges): one such name would hold up all changes."""
+    created = {(_name(one), one["recordType"] == ALIAS) for one in changes["create"]}
+    first = [one for one in changes["delete"] if (_name(one), one["recordType"] != ALIAS) in created]
+    rest = [one for one in changes["delete"] if one not in first]
+    parts = [{**changes, "delete": rest}]
+    return [{kind: first if kind == "delete" else [] for kind in changes}, *parts] if first else parts
 
 
 def _forget(contents: dict[str, dict[str, list[str]]], endpoint: Endpoint) -> bool:
