@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from pulumi_hosted_mesh import canonical, yaml_text
 from pulumi_hosted_mesh.clusters.kubeconfig_files import path_of, why_unreadable
 from pulumi_hosted_mesh.clusters.referenced_files import with_content
@@ -139,8 +141,10 @@ def parse(text: str, request: KubeconfigRequest) -> object:
         parsed: object = yaml_text.load(text)
     except yaml_text.UNPARSABLE as error:
         mark = getattr(error, "problem_mark", None)
-        rule = f"is not YAML{f' in line {mark.line + 1}' if mark else ''}"
-        raise request.refuse("kubeconfig", rule, "Give the content of a kubeconfig, or the path of its file") from None
+        rule, fix = "is not YAML", "Give the content of a kubeconfig, or the path of its file"
+        if isinstance(error, yaml.constructor.ConstructorError):
+            rule, fix = "has an unknown tag or kind of key", "Remove it, and write keys as text"
+        raise request.refuse("kubeconfig", f"{rule}{f' in line {mark.line + 1}' if mark else ''}", fix) from None
     return parsed
 
 

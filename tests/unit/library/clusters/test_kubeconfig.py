@@ -67,6 +67,12 @@ def test_files_beside_the_kubeconfig_are_taken_in(tmp_path: Path) -> None:
 REFUSED: list[tuple[str, object, dict[str, str], str]] = [
     ("no YAML", "a: }", {}, "is not YAML in line 1"),
     (
+        "a tag",
+        "a: 1\nb: !secret x",
+        {},
+        "has an unknown tag or kind of key in line 2. Remove it",
+    ),
+    (
         "as an editor or a shell on Windows writes it",
         yaml.safe_dump(content()).encode("utf-16"),
         {},
