@@ -16,7 +16,7 @@ from pulumi_hosted_mesh.spec.load import read_document
 
 from tests.support.authorities import Authority
 from tests.unit.library.clusters.kubeconfigs import administrators
-from tests.unit.library.dns.documents import RFC2136, document, provider
+from tests.unit.library.dns.documents import POWERDNS, RFC2136, document, provider
 from tests.unit.library.program import Registered, run, secret
 
 SECRETS = ("etcd-password", "tsig-secret-value", "token-of-north", "token-of-south")
@@ -306,6 +306,22 @@ def test_who_keeps_conditions_knows_what_each_provider_publishes() -> None:
     assert told.pop("dns-records") == [(["A", "TXT"], {})]
     assert told
     assert set(map(str, told.values())) == {str([(["A", "TXT"], {"view": "inner"})])}
+
+
+@pytest.mark.parametrize("answers", ["plain", "weighted"])
+def test_the_sidecars_know_the_answers_of_a_powerdns(answers: str) -> None:
+    given = document(provider(), provider(POWERDNS, answers=answers))
+    found = registered(given, credentials={"inner": {"password": "x"}, "power": {"api-key": "y"}})
+    gates = {
+        one.inputs["metadata"]["name"]: [each for each in pod(one)["containers"][-1]["args"] if "powerdns" in each]
+        for one in found
+        if one.type.endswith(":Deployment") and "publisher-north" in one.inputs["metadata"]["name"]
+    }
+    assert gates == {"dns-publisher-north-inner": [], "dns-publisher-north-power": [f"--powerdns={answers}"]}
+    maps = {one.inputs["metadata"]["name"]: one.inputs["data"] for one in found if one.type.endswith(":ConfigMap")}
+    config = maps["dns-edge-north-sidecar"]
+    zones = {one["provider"]: one["weighted"] for one in json.loads(config["config.json"])["zones"]}
+    assert zones == {"inner": False, "power": answers == "weighted"}
 
 
 def test_without_a_zone_of_its_own_the_control_plane_gets_no_kind_and_no_account() -> None:
