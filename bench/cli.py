@@ -80,7 +80,7 @@ def bench(
     plane's cluster, and the gateway's configuration. Some ten minutes.
 
     `observability`: CPU of a proxy with and without pushed metrics, its bytes beside a scrape, the time until a number
-    is visible, and the collector's CPU and memory for 100 and 1,000 proxies. Some four minutes; starts no cluster.
+    is visible, and the collector's CPU and memory for 100 to 5,000 proxies. Some six minutes; starts no cluster.
 
     `controller`: seconds from an edit of a custom resource to its operation, orders per minute against bare `pulumi up`
     of the same stacks, and the cost of 10 and 1,000 meshes at rest. Some ten minutes.
