@@ -21,6 +21,8 @@ LARGEST_MESSAGE: Final = 4 * 2**20
 LONGEST_WAIT: Final = 1.0
 # Istio's own buckets are Envoy's defaults; access logs have durations, so the collector makes the buckets.
 BUCKETS: Final = (0.5, 1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000, 600000, 1800000)
+INBOUND: Final = "1"
+"""TrafficDirection of envoy/config/core/v3/base.proto, as an access log has it."""
 LOG_PRINCIPALS: Final = ("upstream_local", "upstream_peer", "downstream_local", "downstream_peer")
 REPLACED: Final = "another stream of this proxy is newer"
 
@@ -165,11 +167,16 @@ class Receiver:
 
 
 def _reported(log: dict[str, str]) -> dict[str, str]:
-    """Attributes of an access log as tags of a report: one format of logs serves both directions."""
+    """Attributes of an access log as tags of a report: one format of logs serves both directions.
+
+    The listener has the direction. The cluster is missing from a request that the proxy rejects by itself, and is
+    Istio's `InboundPassthroughCluster` for ports without a Service. Mesh config of 0.2.0 sends no direction.
+    """
     found = dict(log)
     sans = {name: found.pop(name, "") for name in LOG_PRINCIPALS}
     workload = found.pop("workload", "")
-    if found.get("upstream_cluster", "").startswith("inbound|"):
+    direction = found.pop("direction", "")
+    if direction == INBOUND or (not direction and found.get("upstream_cluster", "").startswith("inbound|")):
         found["reporter"], found["destination_workload"] = series.DESTINATION, workload
         found["source_principal"], found["destination_principal"] = sans["downstream_peer"], sans["downstream_local"]
     else:

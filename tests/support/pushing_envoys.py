@@ -85,17 +85,7 @@ def listener(
     if reports:
         manager["access_log"] = [proxy_objects.access_logger(dict(reports), http=True)]
     if logs:
-        log = {
-            "@type": f"{TYPES}.access_loggers.open_telemetry.v3.OpenTelemetryAccessLogConfig",
-            "common_config": {
-                "log_name": "otel_envoy_accesslog",
-                "grpc_service": {"envoy_grpc": {"cluster_name": "collector"}},
-                "transport_api_version": "V3",
-            },
-            "disable_builtin_labels": True,
-            "attributes": {"values": [{"key": name, "value": {"string_value": text}} for name, text in logs.items()]},
-        }
-        manager["access_log"] = [{"name": "envoy.access_loggers.open_telemetry", "typed_config": log}]
+        manager["access_log"] = [sent_log(logs)]
     if traced_as:
         config = {
             "@type": "type.googleapis.com/envoy.config.trace.v3.OpenTelemetryConfig",
@@ -104,9 +94,54 @@ def listener(
         }
         manager["tracing"] = {"provider": {"name": "envoy.tracers.opentelemetry", "typed_config": config}}
         manager["generate_request_id"] = True
-    chain: dict[str, Any] = {
-        "filters": [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]
+    return _listener(
+        port, [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}], socket, is_client
+    )
+
+
+def tcp_listener(
+    port: int,
+    to: str,
+    *,
+    logs: Mapping[str, str],
+    socket: Mapping[str, Any] | None = None,
+    is_client: bool = False,
+    rejects: bool = False,
+) -> dict[str, Any]:
+    """A TCP listener that sends all to a cluster. rejects: each connection, as an AuthorizationPolicy of Istio does."""
+    proxy = {
+        "@type": f"{TYPES}.filters.network.tcp_proxy.v3.TcpProxy",
+        "stat_prefix": "it",
+        "cluster": to,
+        "access_log": [sent_log(logs)],
     }
+    filters: list[dict[str, Any]] = [{"name": "envoy.filters.network.tcp_proxy", "typed_config": proxy}]
+    if rejects:
+        rules = {"action": "ALLOW", "policies": {}}
+        rbac = {"@type": f"{TYPES}.filters.network.rbac.v3.RBAC", "stat_prefix": "it", "rules": rules}
+        filters.insert(0, {"name": "envoy.filters.network.rbac", "typed_config": rbac})
+    return _listener(port, filters, socket, is_client)
+
+
+def sent_log(attributes: Mapping[str, str]) -> dict[str, Any]:
+    """OTLP access logs to the collector, as istiod renders `envoyOtelAls`."""
+    log = {
+        "@type": f"{TYPES}.access_loggers.open_telemetry.v3.OpenTelemetryAccessLogConfig",
+        "common_config": {
+            "log_name": "otel_envoy_accesslog",
+            "grpc_service": {"envoy_grpc": {"cluster_name": "collector"}},
+            "transport_api_version": "V3",
+        },
+        "disable_builtin_labels": True,
+        "attributes": {"values": [{"key": name, "value": {"string_value": text}} for name, text in attributes.items()]},
+    }
+    return {"name": "envoy.access_loggers.open_telemetry", "typed_config": log}
+
+
+def _listener(
+    port: int, filters: list[dict[str, Any]], socket: Mapping[str, Any] | None, is_client: bool
+) -> dict[str, Any]:
+    chain: dict[str, Any] = {"filters": filters}
     if socket:
         chain["transport_socket"] = socket
     address = {"socket_address": {"address": "127.0.0.1", "port_value": port}}

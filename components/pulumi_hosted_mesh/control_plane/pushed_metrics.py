@@ -11,7 +11,8 @@ from pulumi_hosted_mesh.vocabulary import COLLECTOR_PROVIDER, TRACES_PROVIDER
 LOG_BODY: Final = "-"
 """Without it istiod's default sends the path and headers of each request, which the collector does not read."""
 LOG_ATTRIBUTES: Final = {
-    # One format for both directions. The collector finds the direction by the name of the Envoy cluster.
+    # One format for both directions.
+    "direction": "%CEL(xds.listener_direction)%",
     "upstream_local": "%UPSTREAM_LOCAL_URI_SAN%",
     "upstream_peer": "%UPSTREAM_PEER_URI_SAN%",
     "downstream_local": "%DOWNSTREAM_LOCAL_URI_SAN%",

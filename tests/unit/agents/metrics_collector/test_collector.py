@@ -393,3 +393,21 @@ def test_access_logs_count_as_the_metrics_service(mesh: Mesh, tmp_path: Path) ->
             with pytest.raises(grpc.RpcError) as error:
                 export(mesh, principal, node, sent)
             assert error.value.code() is grpc.StatusCode.PERMISSION_DENIED
+
+
+@pytest.mark.parametrize("cluster", ["inbound|8080||", "InboundPassthroughCluster", "-"])
+def test_an_inbound_access_log_is_the_destinations_whatever_its_cluster(
+    mesh: Mesh, tmp_path: Path, cluster: str
+) -> None:
+    """`-`: a request that the proxy rejects by itself. As a source's report it would be a call by this workload."""
+    front, back = mesh.principal("frontend"), mesh.principal("backend")
+    common = {"direction": "1", "workload": "backend", "downstream_peer": front, "downstream_local": back}
+    request = {"upstream_cluster": cluster, "response_code": "400", "request_protocol": "HTTP/1.1"}
+    connection = {"upstream_cluster": cluster, "response_code": "0", "request_protocol": "-", "sent": "9"}
+    with collecting(tmp_path, mesh) as collector:
+        export(mesh, back, "backend-1.bookshop", {**common, **request}, {**common, **connection})
+        for metric, value in ((TOTAL, 1), ("istio_tcp_connections_closed_total", 1), ("istio_tcp_sent_bytes_total", 9)):
+            ((_, labels, found),) = collector.samples(metric)
+            assert found == value
+            assert (labels["reporter"], labels["source_principal"]) == ("destination", front)
+            assert (labels["destination_workload"], labels["destination_principal"]) == ("backend", back)
