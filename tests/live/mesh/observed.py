@@ -55,6 +55,14 @@ class Observed:
         host = f"{workloads.CALLED}.{self.namespace}.svc.cluster.local:{workloads.PORT}"
         return str(service.spec.clusterIP), str(workloads.PORT), host
 
+    @cached_property
+    def gateway_address(self) -> str:
+        service = self.deployed.data_plane.get(Service, GATEWAY, namespace=self.deployed.mesh.namespace)
+        assert service.status is not None
+        assert service.status.loadBalancer is not None
+        (ingress,) = service.status.loadBalancer.ingress or []
+        return str(ingress.ip)
+
     def from_pod(self, name: str, program: Path, *arguments: str) -> list[str]:
         """The command of a program in a caller's network, behind its proxy."""
         agent = self.deployed.program_of(self.pods[name], AGENT)
@@ -68,26 +76,23 @@ class Observed:
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout) == numbers
 
-    def edge(self, caller: str, called_by: str | None = None, **counts: int) -> Edges:
-        """Expected reports of both ends. called_by: the workload's name by the caller's own proxy."""
+    def edge(self, caller: str, called_by: str | None = None, called: str = workloads.CALLED, **counts: int) -> Edges:
+        """Expected reports of both ends, by code. called_by: the workload's name by the caller's own proxy."""
         found = Edges()
         ends = {"source": called_by or caller, "destination": "unknown"}  # the plain Envoy exchanges no metadata
         for reporter, workload in ends.items():
             for status, number in counts.items():
-                destination = (workloads.CALLED, self.principal(workloads.CALLED))
+                destination = (called, self.principal(called))
                 found[reporter, workload, self.principal(caller), *destination, status.strip("_")] = number
         return found
 
     def send_from_outside(self, **plan: int) -> None:
         """Requests through the gateway, from a network without a mesh; the first once it has its route."""
-        service = self.deployed.data_plane.get(Service, GATEWAY, namespace=self.deployed.mesh.namespace)
-        assert service.status is not None
-        assert service.status.loadBalancer is not None
-        (ingress,) = service.status.loadBalancer.ingress or []
+        gateway = self.gateway_address
         first, *others = [name.strip("_") for name, number in plan.items() for _ in range(number)]
 
         def answer(status: str) -> None:
-            url, network = f"http://{ingress.ip}/status/{status}", self.deployed.sandbox.control_plane.name
+            url, network = f"http://{gateway}/status/{status}", self.deployed.sandbox.control_plane.name
             if (found := self.deployed.in_network(network, "http_get.py", url))["status"] != int(status):
                 raise NotObserved(f"the gateway answered {found['status']}: {found['body'][:120]}")
 
@@ -164,19 +169,19 @@ class Observed:
             and resource["hosted_mesh.tenant"] == self.deployed.mesh.name
         ]
 
-    def edges(self) -> Edges:
-        """Requests from and to the workloads, by edge and code."""
+    def edges(self, counter: str = TOTAL) -> Edges:
+        """Requests from and to the workloads, or another counter, by edge and code."""
         found = Edges()
         for metric, labels, value in self.samples():
             ends = {labels.get("source_workload_namespace"), labels.get("destination_workload_namespace")}
-            if metric == TOTAL and self.namespace in ends:
+            if metric == counter and self.namespace in ends:
                 assert value == int(value)
                 found[(*(labels[name] for name in EDGE), labels["response_code"])] += int(value)
         return found
 
-    def require(self, expected: Edges) -> None:
+    def require(self, expected: Edges, counter: str = TOTAL) -> None:
         """Raises NotObserved unless the collector has exactly these numbers."""
-        if (found := self.edges()) != expected:
+        if (found := self.edges(counter)) != expected:
             raise NotObserved(f"too many: {found - expected}, missing: {expected - found}")
 
     def settles(self, expected: Edges, *, seconds: float = 60) -> None:
