@@ -52,6 +52,10 @@ def bench(
     ] = None,
     records: Annotated[int, typer.Option(min=0, help="Of `dns`: records at once. 0: none.")] = 10_000,
     rest: Annotated[float, typer.Option(min=0, help="Of `dns`: seconds at rest. 0: none.")] = 600.0,
+    simulated: Annotated[
+        int,
+        typer.Option("--proxies", min=0, help="Of `tenants`: only pushes to so many simulated proxies of one istiod."),
+    ] = 0,
     orders: Annotated[int, typer.Option(min=1, help="Of `controller`: orders, each of its own stack.")] = 8,
     executors: Annotated[int, typer.Option(min=1, help="Of `controller`: executors of these orders.")] = 2,
     state: State = None,
@@ -100,6 +104,7 @@ def bench(
         intents,
         observability,
         proxies,
+        pushes,
         report,
         tenants,
     )
@@ -119,7 +124,10 @@ def bench(
         federation_up.run(state_dir(state), Progress(), Console())
         proxies.run(state_dir(state), Progress(), Console())
     if what in (Bench.ALL, Bench.TENANTS):
-        tenants.run(state_dir(state), Progress(), Console())
+        if simulated:
+            pushes.run(state_dir(state), Progress(), Console(), simulated)
+        else:
+            tenants.run(state_dir(state), Progress(), Console())
     if what in (Bench.ALL, Bench.OBSERVABILITY):
         observability.run(Progress(), Console())
     if what in (Bench.ALL, Bench.CONTROLLER):

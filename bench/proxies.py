@@ -20,16 +20,17 @@ from pulumi_hosted_mesh.federation.imports import imported
 from pulumi_hosted_mesh.federation.manifests import importing
 from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.load import read_document
-from pulumi_hosted_mesh.vocabulary import MONITORING_PORT, namespace_of
+from pulumi_hosted_mesh.vocabulary import namespace_of
 from rich.console import Console
 
 from bench.federation import EVERY_OTHER, NAMESPACE, SERVICES, SIZES, document, services
 from bench.grid import Grid
+from bench.istiod_metrics import MEMORY, metric
 from bench.own_sandbox import beside
 from sandbox import clusters, toolchain
 from sandbox.engine import deployment
 from sandbox.progress import Progress
-from sandbox.proof import istiod, workloads
+from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.proof.identity import AGENT
 
@@ -130,7 +131,7 @@ def _held(deployed: Deployed, meshes: int, known: int) -> Held:
         names, size = _of_proxy(deployed)
         if len(names) != known:
             raise NotObserved(f"the proxy has {len(names)} services of {known}")
-        return Held(meshes, known, size, _memory(deployed))
+        return Held(meshes, known, size, metric(deployed, MEMORY) / 2**20)
 
     return eventually(look, seconds=180, every=1)
 
@@ -150,14 +151,6 @@ def _of_proxy(deployed: Deployed) -> tuple[set[str], int]:
     ]
     names = {str(one["name"]) for one in sent if str(one.get("name", "")).startswith("outbound|80||")}
     return {name for name in names if HOST in name}, len(json.dumps(sent, separators=(",", ":")))
-
-
-def _memory(deployed: Deployed) -> float:
-    process = deployed.program_of(istiod.live_pod(deployed), istiod.PROGRAM)
-    url = f"http://127.0.0.1:{MONITORING_PORT}/metrics"
-    lines = deployed.in_network_of(process, "http_get.py", url)["body"].splitlines()
-    (resident,) = (line.split()[1] for line in lines if line.startswith("process_resident_memory_bytes "))
-    return float(resident) / 2**20
 
 
 def grid(title: str, found: Iterable[Held]) -> Grid:
