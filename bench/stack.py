@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -22,7 +24,8 @@ _LIMIT = 600  # seconds of one command, on the slowest machine
 
 class Stack:
     """config: without the project's prefix, `{"stack": "trust", "mesh": {...}}`. program: another program's folder.
-    key_of: the stack of the key that encrypts this one's secrets, by default itself.
+    key_of: the stack of the key that encrypts this one's secrets, by default itself. variables: of the engine, such as
+    another backend.
 
     Every method may raise SandboxError.
     """
@@ -36,10 +39,12 @@ class Stack:
         *,
         program: Path = CHECKOUT,
         key_of: str = "",
+        variables: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.name = name
         self._program = program
-        self._engine = deployment.engine(sandbox, tools)
+        engine = deployment.engine(sandbox, tools)
+        self._engine = replace(engine, environment={**engine.environment, **variables})
         self._config = sandbox.state / f"Pulumi.{name}.yaml"
         deployment.make_stack(self._engine, sandbox.state, name)
         keys = {f"{_PREFIX}{key}": value for key, value in config.items()}

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from pulumi_hosted_mesh.clusters.kubeconfig import minimal
@@ -91,16 +92,26 @@ def configuration(mesh: Mapping[str, Any], number: int, root_certificate: str) -
     }
 
 
-def _taken(sandbox: Sandbox, tools: Tools) -> Iterator[Took]:
-    """The gateway's stack, then meshes; each of SIZES is measured when it has joined, while nothing else runs."""
+def stacks(
+    sandbox: Sandbox, tools: Tools, variables: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[int], Stack]:
+    """Deploys the gateway, and returns the tenants' stacks by number. variables: of the engine."""
     mesh = mesh_without_crds(sandbox, tools)
     cluster = mesh["controlPlane"]["cluster"]
     gateway = {"stack": "gateway", "gateway": {"cluster": cluster, "gateway": SETTINGS}}
-    Stack(sandbox, tools, GATEWAY, gateway).pulumi("up", "--yes", "--skip-preview")
+    Stack(sandbox, tools, GATEWAY, gateway, variables=variables).pulumi("up", "--yes", "--skip-preview")
     certificate = sandbox.control_plane.certificate_authority.read_text()
 
     def stack(number: int) -> Stack:
-        return Stack(sandbox, tools, f"bench-{number}", configuration(mesh, number, certificate), key_of=GATEWAY)
+        config = configuration(mesh, number, certificate)
+        return Stack(sandbox, tools, f"bench-{number}", config, key_of=GATEWAY, variables=variables)
+
+    return stack
+
+
+def _taken(sandbox: Sandbox, tools: Tools) -> Iterator[Took]:
+    """The gateway's stack, then meshes; each of SIZES is measured when it has joined, while nothing else runs."""
+    stack = stacks(sandbox, tools)
 
     def join(number: int) -> None:
         stack(number).pulumi("up", "--yes", "--skip-preview")
