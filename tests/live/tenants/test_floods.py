@@ -5,6 +5,7 @@ Each attack is seen to arrive: counters of the flooded istiod grow.
 
 from __future__ import annotations
 
+import collections
 import itertools
 import json
 import statistics
@@ -23,13 +24,16 @@ import pytest
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.core_v1 import Pod, ResourceQuota, Service
 
+from sandbox.clusters.network.addresses import API_PORT
 from sandbox.progress import Progress
-from sandbox.proof import workloads
+from sandbox.proof import istiod, workloads
 from sandbox.proof.deployed import client_of
+from sandbox.proof.processes import find
 from sandbox.toolchain import Tools
 from tests.live.revisions.steady_traffic import WebhookCalls
 from tests.live.tenants.two_tenants import (
     BANK,
+    GATEWAY,
     PROGRAMS,
     SHOP,
     Lab,
@@ -40,9 +44,11 @@ from tests.live.tenants.two_tenants import (
     namespace_of,
     workloads_of,
 )
+from tests.support.kubectl import Kubectl
 
 pytestmark = pytest.mark.nightly
 XDS, LARGE = PROGRAMS / "xds.py", PROGRAMS / "large_requests.py"
+API = PROGRAMS / "api_requests.py"
 SECONDS = 15
 CHURNED = "churned"
 SERVICES = 500
@@ -212,6 +218,111 @@ def test_a_flood_of_one_tenant_leaves_the_other_served(name: str, lab: Lab, tmp_
     assert loaded >= least, "the attack did not arrive"
     assert istiod_counted(lab, BANK, counter) - others < loaded / 2, "the attack arrived at the other one"
     found.check()
+
+
+@dataclass(frozen=True)
+class Flood:
+    """Of the control plane's API server. account: with a token of the tenant's ServiceAccount, else without any.
+
+    schema: the FlowSchema by which the API server counts the requests.
+    """
+
+    account: bool
+    path: str
+    code: str
+    schema: str
+
+
+OTHERS_SECRETS = f"/api/v1/namespaces/{namespace_of(BANK)}/secrets"
+API_FLOODS: Mapping[str, Flood] = {
+    "without a credential": Flood(False, OTHERS_SECRETS, "403", "global-default"),
+    # Kubernetes admits these to the level `exempt`, which has no limit.
+    "health pages": Flood(False, "/readyz", "200", "probes"),
+    "with a token of its account": Flood(True, OTHERS_SECRETS, "403", "service-accounts"),
+}
+
+
+@pytest.mark.parametrize("name", API_FLOODS)
+def test_a_flood_of_the_shared_api_server_leaves_the_other_and_the_gateway_served(
+    name: str, lab: Lab, tmp_path: Path
+) -> None:
+    """From the network of the tenant's istiod. Its Pod has no token of this cluster: the second assumes a leak."""
+    flood, files = API_FLOODS[name], Files(lab, tmp_path)
+    kubectl = Kubectl.of(lab.sandbox.control_plane, lab.tools)
+    token = _token(kubectl, namespace_of(SHOP), "istiod") if flood.account else "-"
+    with measured(lab, files, 5) as calm, gateways_requests(lab, kubectl, 5) as its_calm:
+        pass
+    before = admitted(kubectl, flood.schema)
+    with measured(lab, files, SECONDS) as found, gateways_requests(lab, kubectl, SECONDS) as its:
+        codes = api_flood(lab, flood, token, SECONDS)
+    dispatched = admitted(kubectl, flood.schema) - before
+    print(calm.row("calm"), found.row(name), its_calm, its, codes, f"{flood.schema} +{dispatched:.0f}", sep="\n")
+    assert codes.get(flood.code, 0) >= 2000, codes
+    assert dispatched >= codes[flood.code], "the flood did not arrive"
+    found.check()
+    its.check()
+
+
+@dataclass
+class Requests:
+    """Of the gateway's account to the control plane's API server: it reads the tenants' hosts."""
+
+    codes: dict[str, int] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        typical, longest = statistics.median(self.seconds), max(self.seconds)
+        return f"gateway: {self.codes} median {typical * 1000:.0f} ms, longest {longest * 1000:.0f} ms"
+
+    def check(self) -> None:
+        assert self.codes.keys() == {"200"}
+        assert len(self.seconds) >= 10
+        assert statistics.median(self.seconds) < TYPICAL
+        assert max(self.seconds) < LONGEST
+
+
+@contextmanager
+def gateways_requests(lab: Lab, kubectl: Kubectl, seconds: float) -> Iterator[Requests]:
+    token, found = _token(kubectl, GATEWAY, "shared-gateway"), Requests()
+    words = _api_words(lab, token, f"/api/v1/namespaces/{GATEWAY}/configmaps", seconds, 1, 0.1)
+    with subprocess.Popen(
+        [*lab.sandbox.enter(lab.sandbox.control_plane.name), *words], stdout=subprocess.PIPE, text=True
+    ) as probe:
+        yield found
+        output, _ = probe.communicate(timeout=90)
+    answers = json.loads(output)
+    found.codes, found.seconds = answers["codes"], answers["seconds"]
+
+
+def api_flood(lab: Lab, flood: Flood, token: str, seconds: float) -> Mapping[str, int]:
+    """Requests from the network of the tenant's istiod, by several processes: one has one core at most."""
+    deployed = lab.tenants[SHOP].deployed
+    (pod,) = client_of(lab.sandbox.control_plane).list(Pod, namespace=namespace_of(SHOP), labels={"app": "istiod"})
+    # Not `program_of`: this istiod has the data plane's namespace as its own.
+    (process,) = find(istiod.PROGRAM, {"POD_NAME": str(pod.metadata.name)}, deployed.read)
+    inside = deployed.enter(process)
+    words = _api_words(lab, token, flood.path, seconds, 64, 0)
+    running = [subprocess.Popen([*inside, *words], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    codes = collections.Counter[str]()
+    for one in running:
+        codes.update(json.loads(one.communicate(timeout=90)[0])["codes"])
+    return codes
+
+
+def _api_words(lab: Lab, token: str, path: str, seconds: float, threads: int, pause: float) -> list[str]:
+    address = lab.sandbox.control_plane.addresses.wan_address
+    return [*map(str, [sys.executable, "-P", API, address, API_PORT, token, path, seconds, threads, pause])]
+
+
+def _token(kubectl: Kubectl, namespace: str, account: str) -> str:
+    return kubectl("create", "token", account, f"-n={namespace}").strip()
+
+
+def admitted(kubectl: Kubectl, schema: str) -> float:
+    """Requests that the control plane's API server has admitted by a FlowSchema."""
+    begin, label = "apiserver_flowcontrol_dispatched_requests_total{", f'flow_schema="{schema}"'
+    lines = kubectl("get", "--raw", "/metrics").splitlines()
+    return sum(float(one.rsplit(" ", 1)[1]) for one in lines if one.startswith(begin) and label in one)
 
 
 def test_each_istiod_has_limits_and_a_quota_of_its_own(lab: Lab) -> None:
