@@ -30,6 +30,7 @@ UNREAD_OFFERS: Final = Gauge(
     "hosted_mesh_unread_offers", "Federated meshes whose Services the last look could not read."
 )
 WATCHES: Final = Gauge("hosted_mesh_watches", "Watches on users' clusters by state: up or away.", ["state"])
+ISSUERS: Final = Gauge("hosted_mesh_issuers", "Issuers of tokens by state: up or away.", ["state"])
 EXECUTORS: Final = Gauge("hosted_mesh_executors", "Executors on this database that live; 0 with SQLite.")
 REQUESTS: Final = Counter("hosted_mesh_requests", "Requests by route.", ["method", "route", "status"])
 REQUEST_SECONDS: Final = Histogram("hosted_mesh_request_seconds", "Seconds of a request.", ["method", "route"])

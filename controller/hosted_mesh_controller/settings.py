@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 from pulumi_hosted_mesh import InvalidInputError, Model, Problem, read_document_file
 from pydantic import Field
 
+from hosted_mesh_controller.openid.issuers import Issuer, problems_of
 from hosted_mesh_controller.vocabulary import EVERY_TENANT, Repair, Side
 
 Count = Annotated[int, Field(strict=True, ge=1, le=1000)]
@@ -136,6 +137,8 @@ class Settings(Model):
     """Directories of Istio's charts by name. Documents give the name in place of `charts.path`."""
     tenants: dict[str, Tenant]
     """Tenants by name."""
+    issuers: dict[str, Issuer] = {}
+    """Issuers of OpenID Connect tokens, by names of your choice. Their tokens are accepted beside the controller's."""
     dns_credentials: str | None = None
     """Folder of DNS providers' credentials: one file for each, at `TENANT/PROVIDER/KEY`."""
     policy_pack: str | None = None
@@ -215,6 +218,7 @@ def read_settings(path: Path) -> Settings:
     """The settings in a YAML file. Raises: InvalidInputError."""
     settings = read_document_file(Settings, path)
     problems = [*_bad_names(settings), *_unsafe(settings), *_bad_watches(settings), *_bad_database(settings)]
+    problems += problems_of(settings.issuers, settings.tenants)
     if problems:
         raise InvalidInputError(problems, str(path))
     return settings
@@ -222,7 +226,7 @@ def read_settings(path: Path) -> Settings:
 
 def _bad_names(settings: Settings) -> list[Problem]:
     tables: dict[str, Iterable[str]] = {"tenants": settings.tenants, "clusters": settings.clusters}
-    tables["charts"] = settings.charts
+    tables |= {"charts": settings.charts, "issuers": settings.issuers}
     rule = "must be a Kubernetes name: 1 to 63 lower-case letters, digits and '-'"
     return [
         Problem(f"{field}.{name}", rule, "Choose another name")

@@ -258,7 +258,11 @@ class AuditEntry(View):
     time: str
     """Its time, RFC 3339."""
     token: str
-    """Id of the token, which is no secret."""
+    """Id of the token, which is no secret; of a user of an issuer, a digest of issuer and subject."""
+    issuer: str | None
+    """The claim `iss`, if an issuer's token was sent."""
+    subject: str | None
+    """The claim `sub` of that token."""
     role: Role
     """Role of the token."""
     tenant: str | None

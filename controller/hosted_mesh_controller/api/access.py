@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Collection
@@ -11,14 +12,20 @@ from typing import Annotated, Final
 from fastapi import Depends, Path, Request
 
 from hosted_mesh_controller.api.errors import ApiError, not_found
+from hosted_mesh_controller.json_logs import facts
+from hosted_mesh_controller.openid.key_source import AwayError
+from hosted_mesh_controller.openid.signatures import has_form
+from hosted_mesh_controller.openid.verifier import Holder, RefusedError, Verifier
 from hosted_mesh_controller.settings import Settings
 from hosted_mesh_controller.store.database import Database
 from hosted_mesh_controller.store.tokens import Caller, caller_of
 from hosted_mesh_controller.vocabulary import Role
 from hosted_mesh_controller.work.queue import Queue
 
+LOG: Final = logging.getLogger(__name__)
 _BURST: Final = 10  # seconds of requests at once
 _MOST_BUCKETS: Final = 10_000
+_BEARER: Final = {"WWW-Authenticate": "Bearer"}
 
 
 class Services:
@@ -27,6 +34,7 @@ class Services:
     def __init__(self, settings: Settings, database: Database, queue: Queue) -> None:
         self.settings, self.database, self.queue = settings, database, queue
         self.limiter = Limiter(settings.requests_per_second)
+        self.verifier = Verifier(settings.issuers, settings.tenants)
 
 
 class Limiter:
@@ -60,13 +68,42 @@ Has = Annotated[Services, Depends(services_of)]
 def caller(request: Request, has: Has) -> Caller:
     """The holder of the request's token."""
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
-    found = caller_of(has.database, text.strip()) if scheme.lower() == "bearer" else None
+    found = _holder(request, has, text.strip()) if scheme.lower() == "bearer" else None
     if found is None or found.role is Role.ADMISSION:
-        headers = {"WWW-Authenticate": "Bearer"}
-        raise ApiError(HTTPStatus.UNAUTHORIZED, "requires a valid token: Authorization: Bearer TOKEN", headers=headers)
+        raise ApiError(HTTPStatus.UNAUTHORIZED, "requires a valid token: Authorization: Bearer TOKEN", headers=_BEARER)
     if not has.limiter.admit(found.token):
         raise ApiError(HTTPStatus.TOO_MANY_REQUESTS, "too many requests for this token", headers={"Retry-After": "1"})
     return found
+
+
+def _holder(request: Request, has: Services, text: str) -> Caller | None:
+    """The holder of one of the controller's own tokens, or of an issuer's."""
+    found = caller_of(has.database, text)
+    if found is not None or not has_form(text):
+        return found
+    try:
+        holder = has.verifier.read(text)
+    except AwayError as error:
+        LOG.warning("token not verified", extra=facts(issuer=error.issuer, reason=error.reason))
+        detail = "the keys of the token's issuer cannot be read now; try again"
+        raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers={"Retry-After": "10"}) from None
+    except RefusedError as error:
+        LOG.warning("token rejected", extra=facts(issuer=error.issuer, reason=error.reason))
+        if error.is_signed:
+            raise ApiError(HTTPStatus.UNAUTHORIZED, f"the token {error.reason}", headers=_BEARER) from None
+        return None
+    return _caller_in(request.path_params.get("tenant"), holder)
+
+
+def _caller_in(tenant: str | None, holder: Holder) -> Caller:
+    """The caller with the role for a path. A user may have roles in several tenants, each for its own paths."""
+    roles = holder.roles
+    if not roles:
+        LOG.warning("token without a grant", extra=facts(issuer=holder.issuer, user=holder.user))
+        detail = f"the token is valid, but no grant of issuer {holder.issuer} in the settings is for its user or groups"
+        raise ApiError(HTTPStatus.FORBIDDEN, detail)
+    place = None if None in roles else tenant if tenant in roles else min(filter(None, roles))
+    return Caller(holder.identity.id, roles[place], place, holder.identity)
 
 
 By = Annotated[Caller, Depends(caller)]

@@ -15,7 +15,7 @@ from hosted_mesh_controller.api.access import Has, Tenant, require_provider
 from hosted_mesh_controller.api.objects import Limit
 from hosted_mesh_controller.settings import Upkeep
 from hosted_mesh_controller.store import upkeep
-from hosted_mesh_controller.store.tables import audit, objects, operations
+from hosted_mesh_controller.store.tables import audit, objects, operations, subjects
 from hosted_mesh_controller.store.upkeep import Facts
 from hosted_mesh_controller.views import AuditPage, Cluster, ClusterPage, Health
 from hosted_mesh_controller.vocabulary import OPEN
@@ -50,7 +50,9 @@ def list_audit(
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="`next` of the page before.")] = 0,
 ) -> AuditPage:
     """The audit log of all tenants."""
-    found = select(audit).where(audit.c.number > after).order_by(audit.c.number).limit(limit + 1)
+    named = select(audit, subjects.c.issuer, subjects.c.subject)
+    named = named.select_from(audit.outerjoin(subjects, audit.c.token == subjects.c.id))
+    found = named.where(audit.c.number > after).order_by(audit.c.number).limit(limit + 1)
     with has.database.reading() as connection:
         rows = connection.execute(found).all()
     items = [rendering.audit_entry(row) for row in rows[:limit]]

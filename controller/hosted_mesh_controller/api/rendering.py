@@ -73,5 +73,6 @@ def operation(row: Row[Any]) -> Operation:
 
 def audit_entry(row: Row[Any]) -> AuditEntry:
     """An entry of the audit log."""
-    own = {key: getattr(row, key) for key in ("number", "token", "role", "tenant", "act", "object", "operation")}
+    names = ("number", "token", "issuer", "subject", "role", "tenant", "act", "object", "operation")
+    own = {key: getattr(row, key) for key in names}
     return AuditEntry(**own, time=moment(row.time), changed=json.loads(row.changed))

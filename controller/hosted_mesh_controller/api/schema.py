@@ -27,6 +27,7 @@ _ERRORS: Final = {
     422: "Fields or parameters cannot be used; each with rule and fix.",
     428: "If-Match is required.",
     429: "Too many requests for this token.",
+    503: "The keys of the token's issuer cannot be read now.",
 }
 
 
@@ -51,7 +52,11 @@ def document(app: FastAPI) -> dict[str, Any]:
             schemas.setdefault(name, schema)
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)
-        scheme = {"type": "http", "scheme": "bearer", "description": "A token of `hosted-mesh-controller token`."}
+        scheme = {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A token of `hosted-mesh-controller token`, or of one of the settings' issuers (JWT).",
+        }
         found["components"]["securitySchemes"] = {"token": scheme}
         for path, operations in found["paths"].items():
             for operation in operations.values():

@@ -23,6 +23,7 @@ from hosted_mesh_controller import json_logs
 from hosted_mesh_controller.api.app import application
 from hosted_mesh_controller.chart import chart
 from hosted_mesh_controller.installation import SECRETS, Installation, manifests
+from hosted_mesh_controller.openid.verifier import require_authorities
 from hosted_mesh_controller.settings import Settings, read_settings
 from hosted_mesh_controller.store import executors
 from hosted_mesh_controller.store.database import Database, StoreVersionError
@@ -55,6 +56,8 @@ def options() -> None:
 def serve(settings_file: File) -> None:
     """Serve the interface and carry out operations. A restart continues interrupted operations."""
     settings = _settings(settings_file)
+    with _plain_errors():
+        require_authorities(settings.issuers)
     json_logs.set_up()
     os.umask(0o077)
     database = _database(settings)
@@ -87,9 +90,11 @@ def serve(settings_file: File) -> None:
     tls: dict[str, Any] = {}
     if settings.tls:
         tls = {"ssl_certfile": settings.tls.certificate, "ssl_keyfile": settings.tls.key}
+    served = application(settings, database, queue)
+    served.state.services.verifier.start()
     LOG.info("serving", extra=json_logs.facts(host=settings.host, port=settings.port))
     uvicorn.run(
-        application(settings, database, queue),
+        served,
         host=settings.host,
         port=settings.port,
         log_config=None,

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, insert, select
 
-from hosted_mesh_controller.store.tables import audit
+from hosted_mesh_controller.store.tables import audit, subjects
 from hosted_mesh_controller.store.tokens import Caller
 
 
@@ -24,9 +24,17 @@ def record(
     after: Any = None,
 ) -> None:
     """Adds an entry, in the transaction of its act. before, after: documents, for the paths of changed fields."""
+    _note_identity(connection, by)
     row = {"time": time.time(), "token": by.token, "role": str(by.role), "tenant": tenant, "act": act}
     row |= {"object": thing, "operation": operation, "changed": json.dumps(sorted(changed_fields(before, after)))}
     connection.execute(insert(audit).values(row))
+
+
+def _note_identity(connection: Connection, by: Caller) -> None:
+    """Adds the user of an issuer to the table of users. A writer is alone, so nobody adds the same row meanwhile."""
+    if by.identity is None or connection.execute(select(subjects.c.id).where(subjects.c.id == by.token)).first():
+        return
+    connection.execute(insert(subjects).values(id=by.token, issuer=by.identity.issuer, subject=by.identity.subject))
 
 
 def changed_fields(before: Any, after: Any, path: str = "") -> Iterator[str]:

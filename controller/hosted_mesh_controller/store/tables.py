@@ -188,6 +188,15 @@ claims = Table(
     Column("name", String(63), nullable=False),
 )
 
+# Users of issuers in the audit log: the column `token` of their entries has the id.
+subjects = Table(
+    "subjects",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("issuer", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+)
+
 audit = Table(
     "audit",
     METADATA,

@@ -11,6 +11,7 @@ from typing import Final
 
 from sqlalchemy import insert, select, update
 
+from hosted_mesh_controller.openid.identity import Identity
 from hosted_mesh_controller.store.database import Database
 from hosted_mesh_controller.store.tables import tokens
 from hosted_mesh_controller.vocabulary import Role
@@ -20,11 +21,12 @@ _BEGIN: Final = "hmc"
 
 @dataclass(frozen=True)
 class Caller:
-    """The holder of a valid token. tenant: None for the provider."""
+    """The holder of a valid token. tenant: None for the provider. identity: of an issuer's token."""
 
     token: str
     role: Role
     tenant: str | None
+    identity: Identity | None = None
 
     def may_see(self, tenant: str) -> bool:
         """Whether a tenant exists for this caller."""
