@@ -13,9 +13,11 @@ from pulumi_hosted_mesh import Problem
 
 from hosted_mesh_controller.installation import (
     ABSOLUTE,
+    AUTHORITIES,
     DATABASE_FILE,
     LOCAL,
     NAME,
+    ONE_AUTHORITIES_FOLDER,
     ONE_FOLDER,
     ONE_TLS_FOLDER,
     OWN_FOLDERS,
@@ -32,6 +34,7 @@ _MARK: Final = "@@"  # YAML quotes a scalar that begins so
 _CONDITIONS: Final = {
     SEVERAL: "gt (int .Values.replicas) 1",
     DATABASE_FILE: "$settings.databaseFile",
+    AUTHORITIES: "$authorities",
     "storageClass": ".Values.storage.className",
 }
 _FOLDERS: Final = {
@@ -39,6 +42,7 @@ _FOLDERS: Final = {
     "passphrase": "dir $settings.passphraseFile",
     "tls": "dir $settings.tls.key",
     "database": "dir $settings.databaseFile",
+    "issuers": "first $authorities",
 }
 
 
@@ -138,10 +142,16 @@ _PROLOGUE: Final = (
     "{{- range $settings.clusters }}{{ $folders = append $folders (dir .kubeconfig) }}"
     "{{ with .watch }}{{ $folders = append $folders (dir .kubeconfig) }}{{ end }}{{ end }}\n"
     "{{- $folders = uniq $folders }}\n"
+    "{{- $authorities := list }}\n"
+    "{{- range $settings.issuers }}{{ with .certificateAuthority }}{{ $authorities = append $authorities (dir .) }}"
+    "{{ end }}{{ end }}\n"
+    "{{- $authorities = uniq $authorities }}\n"
     + _fail("ne (len $folders) 1", ONE_FOLDER)
     + _fail("ne (dir $settings.tls.key) (dir $settings.tls.certificate)", ONE_TLS_FOLDER)
+    + _fail("gt (len $authorities) 1", ONE_AUTHORITIES_FOLDER)
     + "{{- $mounts := list $settings.data (first $folders) (dir $settings.passphraseFile) (dir $settings.tls.key) }}\n"
     "{{- with $settings.databaseFile }}{{ $mounts = append $mounts (dir .) }}{{ end }}\n"
+    "{{- with $authorities }}{{ $mounts = append $mounts (first .) }}{{ end }}\n"
     "{{- range $mounts }}\n"
     + _fail("not (isAbs .)", ABSOLUTE)
     + "{{- end }}\n"
@@ -155,7 +165,10 @@ def _defaults() -> dict[str, tuple[Any, str]]:
     return {
         "image": ("", "Image with the controller, Pulumi, its plug-ins and the program. Required."),
         "replicas": (plain.replicas, "Number of executors. More than 1 require PostgreSQL and a ReadWriteMany volume."),
-        "existingSecrets": (SECRETS, "Names of your Secrets. database: used with settings.databaseFile."),
+        "existingSecrets": (
+            SECRETS,
+            "Names of your Secrets. database: used with settings.databaseFile. issuers: with certificateAuthority.",
+        ),
         "storage": ({"size": plain.storage, "className": ""}, "The volume of settings.data."),
         "egressPorts": (list(plain.egress_ports), "Ports of API servers, the database, and Pulumi's backend."),
         "settings": ({}, "The controller's settings, as in its settings file. Required."),

@@ -24,24 +24,30 @@ _GRACE: Final = 120  # seconds: an interrupted engine ends its begun steps withi
 LOCAL: Final = ("127.0.0.1", "::1", "localhost")
 
 # The conditions of parts.
-SEVERAL, DATABASE_FILE = "several", "databaseFile"
+SEVERAL, DATABASE_FILE, AUTHORITIES = "several", "databaseFile", "authorities"
 SECRETS: Final = {
     "kubeconfigs": "hosted-mesh-kubeconfigs",
     "passphrase": "hosted-mesh-passphrase",
     "tls": "hosted-mesh-tls",
     "database": "hosted-mesh-database",
+    "issuers": "hosted-mesh-issuers",
 }
 """Volumes, and the default names of their Secrets."""
+_CONDITIONS: Final = {"database": DATABASE_FILE, "issuers": AUTHORITIES}
+"""The conditions of volumes that not every Pod has."""
 
 ONE_FOLDER: Final = Problem(
     "clusters", "have kubeconfigs in several folders", "Give them one folder: that of one Secret"
 )
 ONE_TLS_FOLDER: Final = Problem("tls", "has its files in two folders", "Give both one folder: that of one Secret")
+ONE_AUTHORITIES_FOLDER: Final = Problem(
+    "issuers", "have certificateAuthority files in several folders", "Give them one folder: that of one Secret"
+)
 ABSOLUTE: Final = Problem("(settings)", "have a relative path", "Write absolute paths")
 OWN_FOLDERS: Final = Problem(
     "(settings)",
     "have one folder for two volumes",
-    "Give data, kubeconfigs, passphrase, tls and the database's URL a folder each",
+    "Give data, kubeconfigs, passphrase, tls, the database's URL and the issuers' authorities a folder each",
 )
 REPLICAS: Final = Problem(
     "replicas", "of more than 1 require PostgreSQL", "Set databaseFile in the settings, or 1 replica"
@@ -109,6 +115,7 @@ class _Filled:
         self._holds = {
             SEVERAL: chosen.replicas > 1,
             DATABASE_FILE: settings.database_file is not None,
+            AUTHORITIES: bool(_authorities(settings)),
             "storageClass": chosen.storage_class is not None,
         }
 
@@ -167,6 +174,8 @@ def _problems(settings: Settings, chosen: Installation) -> Iterator[Problem]:
         yield Problem("clusters", "are none", "Add a cluster")
     if settings.tls and PurePosixPath(settings.tls.key).parent != PurePosixPath(settings.tls.certificate).parent:
         yield ONE_TLS_FOLDER
+    if len(_authorities(settings)) > 1:
+        yield ONE_AUTHORITIES_FOLDER
     if settings.dns_credentials:
         fix = "Leave it out, and add a volume to the Deployment"
         yield Problem("dnsCredentials", "has folders in it, which a Secret has not", fix)
@@ -184,6 +193,12 @@ def _folders(settings: Settings) -> set[str]:
     return {str(PurePosixPath(file).parent) for file in files}
 
 
+def _authorities(settings: Settings) -> set[str]:
+    """The folders of the issuers' authorities."""
+    files = [one.certificate_authority for one in settings.issuers.values() if one.certificate_authority]
+    return {str(PurePosixPath(file).parent) for file in files}
+
+
 def _mounts(settings: Settings) -> dict[str, str]:
     """Folders by the volume in them."""
     found = dict(zip(["kubeconfigs"], _folders(settings), strict=False))
@@ -192,6 +207,7 @@ def _mounts(settings: Settings) -> dict[str, str]:
         found["tls"] = str(PurePosixPath(settings.tls.key).parent)
     if settings.database_file:
         found["database"] = str(PurePosixPath(settings.database_file).parent)
+    found |= dict(zip(["issuers"], _authorities(settings), strict=False))
     return found
 
 
@@ -207,20 +223,21 @@ def _deployment(form: Form) -> Manifest:
     def mount(name: str) -> Manifest:
         return {"name": name, "mountPath": form.folders[name], "readOnly": True}
 
-    always = [name for name in SECRETS if name != "database"]
+    always = [name for name in SECRETS if name not in _CONDITIONS]
+    optional = [(name, condition) for name, condition in _CONDITIONS.items() if name in form.folders]
     volumes = [
         {"name": "data", "persistentVolumeClaim": {"claimName": NAME}},
         {"name": "settings", "configMap": {"name": NAME}},
         {"name": "scratch", "emptyDir": {}},
         *[volume(name) for name in always],
-        *form.items(DATABASE_FILE, [volume("database")] if "database" in form.folders else []),
+        *[one for name, condition in optional for one in form.items(condition, [volume(name)])],
     ]
     mounts: list[Manifest] = [
         {"name": "data", "mountPath": form.data},
         {"name": "settings", "mountPath": str(_SETTINGS), "readOnly": True},
         {"name": "scratch", "mountPath": _SCRATCH},
         *[mount(name) for name in always],
-        *form.items(DATABASE_FILE, [mount("database")] if "database" in form.folders else []),
+        *[one for name, condition in optional for one in form.items(condition, [mount(name)])],
     ]
     probe = {"httpGet": {"path": "/healthz", "port": "https", "scheme": "HTTPS"}, "timeoutSeconds": 5}
     container: Manifest = {

@@ -171,6 +171,7 @@ def print_manifests(
     passphrase: Annotated[str, typer.Option(help="Secret with the passphrase's file.")] = SECRETS["passphrase"],
     tls: Annotated[str, typer.Option(help="Secret with the interface's certificate.")] = SECRETS["tls"],
     database: Annotated[str, typer.Option(help="Secret with the database's URL.")] = SECRETS["database"],
+    issuers: Annotated[str, typer.Option(help="Secret with the issuers' authorities.")] = SECRETS["issuers"],
     storage: Annotated[str, typer.Option(help="Size of the volume for `data`.")] = Installation.storage,
     storage_class: Annotated[str | None, typer.Option(help="StorageClass of that volume.")] = None,
     egress_port: Annotated[
@@ -179,7 +180,13 @@ def print_manifests(
 ) -> None:
     """Print the manifests that run the controller in a cluster. Secrets are mounted by name; make them yourself."""
     ports = tuple(egress_port) if egress_port else Installation.egress_ports
-    secrets = {"kubeconfigs": kubeconfigs, "passphrase": passphrase, "tls": tls, "database": database}
+    secrets = {
+        "kubeconfigs": kubeconfigs,
+        "passphrase": passphrase,
+        "tls": tls,
+        "database": database,
+        "issuers": issuers,
+    }
     chosen = Installation(image, namespace, replicas, secrets, storage, storage_class, ports)
     with _plain_errors():
         settings = read_settings(settings_file)

@@ -109,6 +109,37 @@ def test_several_executors_share_a_volume_and_a_database(tmp_path: Path) -> None
     assert "PodDisruptionBudget" not in printed(tmp_path, with_server)[1]
 
 
+def issuers(*files: str | None) -> Config:
+    """Issuers with these files of authorities."""
+    grants = [{"role": "provider", "group": "admins"}]
+    found: Config = {}
+    for at, file in enumerate(files):
+        own = {"url": f"https://{at}.example.com", "audiences": ["hosted-mesh"], "grants": grants}
+        found[f"issuer-{at}"] = own if file is None else {**own, "certificateAuthority": file}
+    return found
+
+
+def test_authorities_of_issuers_are_a_mount(tmp_path: Path) -> None:
+    folder = f"{SECRETS}/issuers"
+    own = {**SETTINGS, "issuers": issuers(f"{folder}/a.pem", f"{folder}/b.pem", None)}
+    code, text = printed(tmp_path, own, "--issuers", "own-issuers")
+    assert code == 0, text
+    found = {one["kind"]: one for one in yaml.safe_load_all(text)}
+    pod = found["Deployment"]["spec"]["template"]["spec"]
+    assert {"name": "issuers", "mountPath": folder, "readOnly": True} in pod["containers"][0]["volumeMounts"]
+    expected = {"name": "issuers", "secret": {"secretName": "own-issuers", "defaultMode": 0o440}}
+    assert expected in pod["volumes"]
+    assert yaml.safe_load(found["ConfigMap"]["data"]["settings.yaml"]) == own
+    for files, rule in (
+        ((f"{folder}/a.pem", "/b/b.pem"), "several folders"),
+        ((f"{SECRETS}/tls/a.pem",), "two volumes"),
+    ):
+        code, text = printed(tmp_path, {**SETTINGS, "issuers": issuers(*files)})
+        assert code == 1
+        assert rule in text
+    assert "issuers" not in printed(tmp_path, SETTINGS)[1]
+
+
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
