@@ -40,7 +40,7 @@ class Issuer(Model):
 
     url: str
     """The claim `iss`, exactly: `https://HOST[:PORT][/PATH]`."""
-    audiences: Annotated[tuple[Text, ...], Field(min_length=1, max_length=20)]
+    audiences: tuple[Text, ...]
     """A token's claim `aud` has one of these."""
     discovery_url: str | None = None
     """Address of the issuer's discovery document; by default `/.well-known/openid-configuration` below `url`."""
@@ -48,17 +48,17 @@ class Issuer(Model):
     """Address of the issuer's keys. By default, the discovery document has it."""
     certificate_authority: Text | None = None
     """Path of a file with the authorities of these addresses, PEM; by default the system's."""
-    algorithms: Annotated[tuple[Algorithm, ...], Field(min_length=1)] = (Algorithm.RS256, Algorithm.ES256)
+    algorithms: tuple[Algorithm, ...] = (Algorithm.RS256, Algorithm.ES256)
     """Accepted algorithms of signatures. All are asymmetric."""
     user_claim: Text = "sub"
     """Claim with the user's name. `/A/B` is member B of claim A."""
     groups_claim: Text = "groups"
     """Claim with the user's groups: a text, or a list of texts."""
-    required_claims: Annotated[dict[Text, Text], Field(max_length=20)] = {}
+    required_claims: dict[Text, Text] = {}
     """Claims that a token must have, with exactly these texts as values."""
     clock_skew_seconds: Annotated[int, Field(strict=True, ge=0, le=300)] = 30
     """Accepted difference between the clocks of the issuer and the controller."""
-    grants: Annotated[tuple[Grant, ...], Field(min_length=1, max_length=1000)]
+    grants: tuple[Grant, ...]
     """The rights. A holder has all that fit, and in each tenant the strongest role."""
 
     @property
@@ -77,6 +77,11 @@ def problems_of(issuers: Mapping[str, Issuer], tenants: Collection[str]) -> Iter
         if counts[issuer.url] > 1:
             yield Problem(f"{field}.url", "is the url of two issuers", "Make them one, with all audiences and grants")
         yield from _bad_urls(field, issuer)
+        for part in ("audiences", "algorithms", "grants"):
+            if not getattr(issuer, part):
+                yield Problem(
+                    f"{field}.{part}", "are none, so no token would be accepted", "Add one, or leave the issuer out"
+                )
         for at, grant in enumerate(issuer.grants):
             yield from _bad_grant(f"{field}.grants[{at}]", grant, tenants)
 

@@ -22,7 +22,7 @@ from tests.support.serving import HttpsServer, serving
 
 Config = dict[str, Any]
 AUDIENCE = "hosted-mesh"
-GRANTS: Config = [
+GRANTS: list[Config] = [
     {"role": "provider", "group": "mesh-admins"},
     {"role": "tenant", "group": "acme-writers", "tenant": "acme"},
     {"role": "reader", "group": "acme-readers", "tenant": "acme"},

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +14,12 @@ from hosted_mesh_controller.cli.service import api_document
 from hosted_mesh_controller.documents import KINDS
 from hosted_mesh_controller.vocabulary import Role
 
+from tests.unit.controller.issuer import Issuer, issuing
 from tests.unit.controller.service import Service, documents
 
 SERVICE = {"/healthz", "/metrics"}
+OF_ACME = ("acme", "acme-reader", "acme-by-issuer", "acme-reader-by-issuer", "acme-by-claim")
+"""Holders of tokens of one tenant: the controller's own tokens, and an issuer's."""
 
 
 @cache
@@ -26,6 +31,21 @@ def of_tenants() -> list[tuple[str, str]]:
     found = [(method, path) for method, path in routes() if "{tenant}" in path]
     assert len(found) >= 6 * len(KINDS) + 8
     return found
+
+
+@pytest.fixture(scope="module")
+def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Issuer]:
+    with issuing(tmp_path_factory.mktemp("issuer")) as made:
+        yield made
+
+
+@pytest.fixture
+def service(tmp_path: Path, issuer: Issuer) -> Service:
+    made = Service.make(tmp_path, issuers={"main": issuer.settings()})
+    made.tokens["acme-by-issuer"] = issuer.token("acme-writers", exp=time.time() + 3600)
+    made.tokens["acme-reader-by-issuer"] = issuer.token("acme-readers", exp=time.time() + 3600, sub="u-2")
+    made.tokens["acme-by-claim"] = issuer.token(organisation="acme", exp=time.time() + 3600, sub="u-3")
+    return made
 
 
 @pytest.fixture
@@ -60,7 +80,7 @@ def body_for(method: str, path: str, tenant: str) -> Any:
 def test_another_tenant_s_path_does_not_exist(filled: Service) -> None:
     for method, path in of_tenants():
         there, absent = filled_in(filled, path, "other"), filled_in(filled, path, "nobody")
-        for holder in ("acme", "acme-reader"):
+        for holder in OF_ACME:
             body = body_for(method, path, "other")
             answer = filled.call(holder, method, there, body, If_Match='"1"')
             assert answer.status_code == 404, (holder, method, path)
@@ -74,8 +94,9 @@ def test_another_tenant_s_names_do_not_exist_below_one_s_own(filled: Service) ->
         if not re.search(r"\{(name|operation)\}", path) or (method != "GET" and is_the_providers):
             continue
         body = body_for(method, path, "acme")
-        answer = filled.call("acme", method, filled_in(filled, path, "acme"), body, If_Match='"1"')
-        assert answer.status_code == 404, (method, path)
+        for holder in ("acme", "acme-by-issuer", "acme-by-claim"):
+            answer = filled.call(holder, method, filled_in(filled, path, "acme"), body, If_Match='"1"')
+            assert answer.status_code == 404, (holder, method, path)
 
 
 def test_the_same_requests_of_the_owner_are_answered(service: Service) -> None:
@@ -109,7 +130,7 @@ def test_routes_without_a_tenant_are_the_provider_s_or_public(service: Service) 
         if path in SERVICE:
             assert service.call(None, method, path).status_code == 200
             continue
-        for holder in ("acme", "acme-reader", "other"):
+        for holder in (*OF_ACME, "other"):
             assert service.call(holder, method, path).status_code == 403, path
         assert service.call("provider", method, path).status_code == 200
 
@@ -119,7 +140,8 @@ def test_every_route_requires_a_token(filled: Service) -> None:
         if path in SERVICE:
             continue
         target = filled_in(filled, path, "other") if "{tenant}" in path else path
-        for headers in ({}, {"Authorization": "Bearer hmc_0123_x"}, {"Authorization": "Basic eDp5"}):
+        for text in (None, "Bearer hmc_0123_x", "Basic eDp5", "Bearer a.b.c"):
+            headers = {"Authorization": text} if text else {}
             answer = filled.http.request(method, target, headers=headers)
             assert answer.status_code == 401, (method, path)
             assert answer.headers["WWW-Authenticate"] == "Bearer"
@@ -127,8 +149,9 @@ def test_every_route_requires_a_token(filled: Service) -> None:
 
 def test_a_reader_changes_nothing(filled: Service) -> None:
     for method, path in writing(filled):
-        answer = filled.call("acme-reader", method, path.replace("/other/", "/acme/"), {}, If_Match='"1"')
-        assert answer.status_code == 403, (method, path)
+        for holder in ("acme-reader", "acme-reader-by-issuer"):
+            answer = filled.call(holder, method, path.replace("/other/", "/acme/"), {}, If_Match='"1"')
+            assert answer.status_code == 403, (holder, method, path)
 
 
 def writing(service: Service) -> Iterator[tuple[str, str]]:
