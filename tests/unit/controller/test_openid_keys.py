@@ -207,38 +207,33 @@ def hanging(gate: threading.Event) -> Callable[[], Answer]:
 def test_an_issuer_that_hangs_holds_nobody_else(
     tmp_path: Path, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_source, "TIMEOUT", 2.0)
+    """Of 60 requests with its tokens, four wait for it. No clock decides: it hangs until the others are answered."""
+    monkeypatch.setattr(key_source, "TIMEOUT", 120.0)
     gate = threading.Event()
     with issuing(tmp_path, "slow") as slow:
         slow.answers[DISCOVERY] = hanging(gate)
         service = Service.make(tmp_path, issuers={"main": issuer.settings(), "slow": slow.settings()})
         good, held = issuer.token("acme-readers"), slow.token("acme-readers")
-        assert status(service, good) == 200
         answers: list[int] = []
-        began = time.monotonic()
         threads = [threading.Thread(target=lambda: answers.append(status(service, held))) for _ in range(60)]
         for thread in threads:
             thread.start()
-        # 60 requests are more than the interface has threads: most are answered at once.
-        eventually(lambda: len(answers) >= 56, seconds=20)
-        early = time.monotonic() - began
-        assert status(service, good) == 200
-        assert service.call("acme", "GET", MESHES).status_code == 200
-        served = time.monotonic() - began
+        try:
+            eventually(lambda: len(answers) >= 56, seconds=60)
+            assert status(service, good) == 200
+            assert service.call("acme", "GET", MESHES).status_code == 200
+            assert len(answers) == 56
+        finally:
+            gate.set()
         for thread in threads:
             thread.join()
-        ended = time.monotonic() - began
-        gate.set()
         assert answers == [503] * 60
         assert slow.seen == [DISCOVERY]
-        assert ended < 20
-        assert early <= served < ended + 1
-        # Until the next reading, an issuer that is away costs no time.
-        again = time.monotonic()
+        # Until the next reading, an issuer that is away is not read again.
         refused = service.http.get(MESHES, headers={"Authorization": f"Bearer {held}"})
-        assert time.monotonic() - again < 1
         assert (refused.status_code, refused.headers["Retry-After"]) == (503, "10")
         assert refused.json()["detail"] == "the keys of the token's issuer cannot be read now; try again"
+        assert slow.seen == [DISCOVERY]
         assert status(service, good) == 200
         metrics = generate_latest().decode()
         assert 'hosted_mesh_issuers{state="away"} 1.0' in metrics
@@ -258,7 +253,8 @@ def test_an_answer_by_drops_has_an_end(issuer: Issuer, monkeypatch: pytest.Monke
     began = time.monotonic()
     with pytest.raises(AwayError, match="does not answer in time"):
         has(found)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
+    settled(found)  # the reading itself ends too
     stop.set()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import Any
 
 import pytest
 import yaml
-from hosted_mesh_controller.openid.issuers import MOST_ISSUERS
+from hosted_mesh_controller.openid.issuers import MOST_ISSUERS, Issuer
 from hosted_mesh_controller.settings import read_settings
 from pulumi_hosted_mesh import InvalidInputError
+
+from sandbox.bootstrap import CHECKOUT
 
 Config = dict[str, Any]
 GRANT: Config = {"role": "tenant", "group": "acme", "tenant": "acme"}
@@ -116,7 +119,16 @@ def test_the_service_does_not_start_without_its_authorities(tmp_path: Path, cont
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert done.stderr == (
-        "the settings cannot be used, issuers.login.certificateAuthority: must be the path of a file with certificates, "
-        "PEM. Check the path, the mount and the content.\n"
+        "the settings cannot be used, issuers.login.certificateAuthority: must be the path of a file with "
+        "certificates, PEM. Check the path, the mount and the content.\n"
     )
     assert not (tmp_path / "data").exists()
+
+
+def test_the_page_s_example_and_fields(tmp_path: Path) -> None:
+    text = (CHECKOUT / "docs/controller.md").read_text().partition("### Tokens of your own issuers")[2]
+    (example,) = re.findall(r"^```yaml\n(issuers:.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert problems(tmp_path, **yaml.safe_load(example)["issuers"]) == []
+    table = text.partition("| field |")[2].partition("\n\n")[0]
+    rows = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert rows == {str(field.alias) for field in Issuer.model_fields.values()}
