@@ -133,7 +133,8 @@ def trust(issuer: Issuer) -> ssl.SSLContext:
 
 
 async def _read(issuer: Issuer) -> Keys:
-    headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    # An API server refuses Accept: application/json for its keys.
+    headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
     async with httpx2.AsyncClient(
         verify=trust(issuer), timeout=TIMEOUT, headers=headers, follow_redirects=False
     ) as http:

@@ -121,14 +121,11 @@ class Verifier:
         for grant in issuer.grants:
             if not _fits(grant, user, groups):
                 continue
-            tenant = grant.tenant if grant.tenant_claim is None else _claim(claims, grant.tenant_claim)
-            if tenant is _ABSENT:
+            if grant.role is Role.PROVIDER:
+                found[None] = grant.role
                 continue
-            if tenant is not None and not isinstance(tenant, str):
-                raise RefusedError(f"has no text as claim {grant.tenant_claim}")
-            if (grant.role is Role.PROVIDER) != (tenant is None) or (
-                tenant is not None and tenant not in self._tenants
-            ):
+            tenant = grant.tenant if grant.tenant_claim is None else _tenant(claims, grant.tenant_claim)
+            if tenant not in self._tenants:
                 continue
             # Of two roles in one tenant, `tenant` has all rights of `reader`.
             found[tenant] = found.get(tenant, grant.role) if grant.role is Role.READER else grant.role
@@ -189,6 +186,15 @@ def _claim(claims: Claims, name: str) -> Any:
         if not isinstance(found, dict) or member not in found:
             return _ABSENT
         found = found[member]
+    return found
+
+
+def _tenant(claims: Claims, name: str) -> str | None:
+    found = _claim(claims, name)
+    if found is _ABSENT:
+        return None
+    if not isinstance(found, str):
+        raise RefusedError(f"has no text as claim {name}")
     return found
 
 

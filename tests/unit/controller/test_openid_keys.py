@@ -68,7 +68,7 @@ def test_keys_are_read_once(issuer: Issuer) -> None:
     found = source(issuer)
     assert all(has(found) for _ in range(5))
     assert issuer.seen == [DISCOVERY, "/keys"]
-    assert {one.get("Accept-Encoding") for one in issuer.headers} == {"identity"}
+    assert {(one["Accept"], one["Accept-Encoding"]) for one in issuer.headers} == {("*/*", "identity")}
     assert not any("Authorization" in one or "Cookie" in one for one in issuer.headers)
 
 
