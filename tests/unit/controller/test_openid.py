@@ -36,6 +36,14 @@ def service(tmp_path: Path, issuer: Issuer) -> Service:
     return with_issuers(tmp_path, main=issuer.settings())
 
 
+@pytest.fixture(scope="module")
+def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Issuer]]:
+    """A service and its issuer, for requests that change nothing."""
+    folder = tmp_path_factory.mktemp("steady")
+    with issuing(folder) as made:
+        yield with_issuers(folder, main=made.settings()), made
+
+
 def with_issuers(folder: Path, **issuers: Any) -> Service:
     return Service.make(folder, issuers=issuers)
 
@@ -90,7 +98,8 @@ def test_a_claim_names_the_tenant(service: Service, issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize("value", [["acme"], {"acme": "acme"}, 1, True, [], {}, None])
-def test_a_tenant_that_is_no_text(service: Service, issuer: Issuer, value: Any) -> None:
+def test_a_tenant_that_is_no_text(steady: tuple[Service, Issuer], value: Any) -> None:
+    service, issuer = steady
     token = issuer.signer.token({**issuer.claims("acme-writers"), "organisation": value})
     answer = call(service, token)
     assert (answer.status_code, answer.json()["detail"]) == (401, "the token has no text as claim organisation")
@@ -99,7 +108,8 @@ def test_a_tenant_that_is_no_text(service: Service, issuer: Issuer, value: Any) 
 @pytest.mark.parametrize(
     "claims", [{"role": "provider"}, {"roles": ["provider"]}, {"tenant": "acme"}, {"scope": "provider"}]
 )
-def test_a_token_cannot_choose_its_role(service: Service, issuer: Issuer, claims: Any) -> None:
+def test_a_token_cannot_choose_its_role(steady: tuple[Service, Issuer], claims: Any) -> None:
+    service, issuer = steady
     answer = call(service, issuer.token(**claims))
     assert answer.status_code == 403
     assert "no grant of issuer main" in answer.json()["detail"]
@@ -109,7 +119,8 @@ def test_a_token_cannot_choose_its_role(service: Service, issuer: Issuer, claims
 
 
 @pytest.mark.parametrize("groups", [[1], [["acme-writers"]], {"acme-writers": 1}, 1, True, [None]])
-def test_groups_that_are_no_texts(service: Service, issuer: Issuer, groups: Any) -> None:
+def test_groups_that_are_no_texts(steady: tuple[Service, Issuer], groups: Any) -> None:
+    service, issuer = steady
     answer = call(service, issuer.token(groups=groups))
     assert (answer.status_code, answer.json()["detail"]) == (401, "the token has no list of texts as claim groups")
 
@@ -144,7 +155,8 @@ def test_a_group_s_name_is_exact(service: Service, issuer: Issuer) -> None:
         ({"sub": "u" * 256}, "the token has no usable claim sub"),
     ],
 )
-def test_claims_that_are_refused(service: Service, issuer: Issuer, change: Any, detail: str) -> None:
+def test_claims_that_are_refused(steady: tuple[Service, Issuer], change: Any, detail: str) -> None:
+    service, issuer = steady
     answer = call(service, issuer.token("mesh-admins", **change))
     assert (answer.status_code, answer.json()["detail"]) == (401, detail)
     assert answer.headers["WWW-Authenticate"] == "Bearer"
@@ -157,7 +169,8 @@ def test_claims_within_the_skew_of_clocks(service: Service, issuer: Issuer) -> N
 
 
 @pytest.mark.parametrize("change", ["/", "/.", "?", "#", " "])
-def test_an_issuer_is_compared_exactly(service: Service, issuer: Issuer, change: str) -> None:
+def test_an_issuer_is_compared_exactly(steady: tuple[Service, Issuer], change: str) -> None:
+    service, issuer = steady
     answer = call(service, issuer.token("mesh-admins", iss=issuer.url + change))
     assert (answer.status_code, answer.json()["detail"]) == (401, REQUIRED)
     for other in (issuer.url.upper(), [issuer.url], {"a": issuer.url}, None, 5):
@@ -258,7 +271,8 @@ def test_a_header_cannot_bring_a_key(service: Service, issuer: Issuer) -> None:
         {"kid": "../first"},
     ],
 )
-def test_headers_that_are_refused(service: Service, issuer: Issuer, header: Any) -> None:
+def test_headers_that_are_refused(steady: tuple[Service, Issuer], header: Any) -> None:
+    service, issuer = steady
     assert call(service, issuer.signer.token(issuer.claims("mesh-admins"), **header)).status_code == 401
     assert call(service, issuer.signer.token(issuer.claims("mesh-admins"), typ="at+JWT")).status_code == 200
 
@@ -280,7 +294,8 @@ def test_headers_that_are_refused(service: Service, issuer: Issuer, header: Any)
         b'{"a": ' + b"9" * 9000 + b"}",
     ],
 )
-def test_content_that_is_no_object(service: Service, issuer: Issuer, claims: bytes) -> None:
+def test_content_that_is_no_object(steady: tuple[Service, Issuer], claims: bytes) -> None:
+    service, issuer = steady
     assert call(service, issuer.signer.token(claims)).status_code == 401
 
 
