@@ -80,6 +80,7 @@ def test_old_keys_are_read_again_and_serve_meanwhile(issuer: Issuer, clock: Cloc
     assert has(found)  # although the issuer does not answer
     gate.set()
     settled(found)
+    assert issuer.seen.count("/keys") == 2
     assert has(found, "new")
     # A key that the issuer withdrew is gone.
     assert not has(found)
