@@ -15,6 +15,21 @@ def contradictions(by_callee: Iterable[list[Resolved]]) -> Iterator[Problem]:
     for those in by_callee:
         yield from _void(those)
         yield from _two_apis(those)
+        yield from _weights_of_meshes(those)
+
+
+def _weights_of_meshes(those: list[Resolved]) -> Iterator[Problem]:
+    """A mesh has endpoints of its own clusters only: a share of another mesh's would fail."""
+    for one in those:
+        served, callers = one.places.meshes(one.service), one.by_mesh()
+        for mesh in (one for one in served if one in callers or not callers):
+            names = sorted(weight.cluster for weight in one.intent.weights or () if weight.cluster)
+            if others := [name for name in names if one.places.clusters[name].mesh != mesh]:
+                rule = (
+                    f"name cluster {others[0]} of another mesh, for calls in mesh {mesh}, which has no endpoints of it"
+                )
+                yield one.problem("weights", rule, "Name clusters of one mesh, or leave weights out")
+                break
 
 
 def _void(those: list[Resolved]) -> Iterator[Problem]:

@@ -60,6 +60,7 @@ def inventory(**changes: Any) -> Inventory:
             service("page", "east"),
             service("reviews", "east", "north", versions=["v1", "v2"]),
             service("ratings", "west"),
+            service("shared", "east", "west"),
             service("lonely", "south"),
             service("later"),
         ],

@@ -105,6 +105,26 @@ CONFLICTS: dict[str, tuple[tuple[dict[str, Any], ...], str]] = {
         ({**INTRA, "weights": [{"version": "v9", "weight": 100}]},),
         "weights[0].version (page-reviews): names version v9, which reviews does not have",
     ),
+    "weights by clusters of two meshes": (
+        (
+            {
+                **INTRA,
+                "service": {**REVIEWS, "name": "shared"},
+                "weights": [{"cluster": "east", "weight": 50}, {"cluster": "west", "weight": 50}],
+            },
+        ),
+        "weights (page-reviews): name cluster west of another mesh, for calls in mesh shop, which has no endpoints",
+    ),
+    "weights between meshes": (
+        (
+            {
+                **INTER,
+                "service": {**REVIEWS, "name": "ratings"},
+                "weights": [{"cluster": "west", "weight": 100}],
+            },
+        ),
+        "weights (page-reviews): has weights for callers of another mesh",
+    ),
     "a gateway that is missing": (
         ({**INBOUND, "gateway": "door"},),
         "names gateway door, and of role ingress cluster east has ingress",
