@@ -1406,7 +1406,7 @@ class IntentArgs(TypedDict):
     headless: NotRequired[bool]
     """Whether the Service is headless: callers reach each Pod."""
     mutual_tls: NotRequired[bool]
-    """Whether calls must be mutual TLS. Between clusters this implies a dedicated egress gateway."""
+    """Whether calls must be mutual TLS. Between clusters of one mesh this implies a dedicated egress gateway."""
     service_mesh: NotRequired[str]
     """The API of routes; by default the cluster's record in the inventory."""
     load_balancing: NotRequired[LoadBalancingArgs]
@@ -1484,6 +1484,8 @@ class InventoryGatewayArgs(TypedDict):
     """Direction of its traffic."""
     port: NotRequired[int]
     """For egress and east-west: its port."""
+    ports: NotRequired[dict[str, int]]
+    """For egress: other ports, by peer of a federation: for peers that serve one service."""
     addresses: NotRequired[list[str]]
     """Its addresses, as callers from outside, or the NAT box, reach it."""
     public_addresses: NotRequired[list[str]]

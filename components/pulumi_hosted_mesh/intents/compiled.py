@@ -45,14 +45,15 @@ class Pending:
 @dataclass
 class Compiled:
     """objects: by cluster, in a fixed order. files: rendered texts by path, such as a NAT box's rules. exports, imports
-    and egress: by mesh, as in a federation document's peers, in camelCase; beside each the federation's name.
+    and egress: by mesh, as in a federation document's peers, in camelCase; beside exports and imports the federation's
+    name.
     """
 
     objects: dict[str, list[Manifest]] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     exports: dict[str, list[tuple[str, Manifest]]] = field(default_factory=dict)
     imports: dict[str, list[tuple[str, Manifest]]] = field(default_factory=dict)
-    egress: dict[str, str] = field(default_factory=dict)
+    egress: dict[str, Manifest] = field(default_factory=dict)
     pending: list[Pending] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 

@@ -16,7 +16,7 @@ from pulumi_hosted_mesh.intents.outbound import closed, compile_outbound
 from pulumi_hosted_mesh.intents.policies import deny_all
 from pulumi_hosted_mesh.intents.resolved import Places, Resolved, resolve
 from pulumi_hosted_mesh.intents.work import Work
-from pulumi_hosted_mesh.problems import InvalidInputError
+from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.intents import DefaultDeny, Intents, IntentType, WireProtocol
 from pulumi_hosted_mesh.spec.inventory import Inventory, InventoryCluster, InventoryGateway
@@ -112,15 +112,26 @@ def _shared(
 
 
 def with_intents(federation: Federation, compiled: Compiled) -> Federation:
-    """The federation's document with the exports and imports of intents. Raises: InvalidInputError."""
+    """The federation's document with the exports, imports and egress gateways of intents. Raises: InvalidInputError."""
     document = federation.model_dump(mode="json", by_alias=True, exclude_unset=True)
     for peer in document["peers"]:
         for field, given in (("exports", compiled.exports), ("imports", compiled.imports)):
             if own := of_peer(given, peer["mesh"]).get(federation.name):
                 peer[field] = [*peer.get(field, ()), *own]
-        if peer["mesh"] in compiled.egress:
-            peer.setdefault("egress", {"gateway": compiled.egress[peer["mesh"]]})
+        if way := compiled.egress.get(peer["mesh"]):
+            peer.setdefault("egress", _egress(federation, way))
+            if (other := peer["egress"]["gateway"]) != way["gateway"]:
+                rule = f"is {other}, and intents of mesh {peer['mesh']} name egressGateway {way['gateway']}"
+                problem = Problem(f"egress.gateway of {peer['mesh']}", rule, "Name the same gateway in both")
+                raise InvalidInputError([problem], f"federation {federation.name}")
     return read_document(Federation, document, f"federation {federation.name} with the intents")
+
+
+def _egress(federation: Federation, way: dict[str, Any]) -> dict[str, Any]:
+    """A gateway of the inventory as a federation's document has it, with ports for its own peers alone."""
+    peers = {one.mesh for one in federation.peers}
+    ports = {mesh: port for mesh, port in way.get("ports", {}).items() if mesh in peers}
+    return {**{field: value for field, value in way.items() if field != "ports"}, **({"ports": ports} if ports else {})}
 
 
 def of_peer(given: Mapping[str, list[tuple[str, dict[str, Any]]]], mesh: str) -> dict[str, list[dict[str, Any]]]:

@@ -83,14 +83,16 @@ def _between(
         work.refuse(one, "service", rule, "Add the gateway that MeshFederation uses")
         return
     names = {found.name for caller in callers if (found := one.egress(caller)) and found.name}
-    known = {gateway.name for _, gateway in work.places.gateways(mesh, GatewayRole.EGRESS)}
-    if missing := sorted(names - known):
+    known = {gateway.name: gateway for _, gateway in work.places.gateways(mesh, GatewayRole.EGRESS)}
+    if missing := sorted(names - known.keys()):
         rule = f"names gateway {missing[0]}, which mesh {mesh} does not have"
         work.refuse(one, "egressGateway", rule, "Add it to the inventory with role egress")
         return
     for name in sorted(names):
-        if work.compiled.egress.setdefault(mesh, name) != name:
-            rule = f"leaves mesh {mesh} by {name}, and another intent by {work.compiled.egress[mesh]}"
+        gateway = known[name].model_dump(mode="json", by_alias=True, include={"namespace", "port", "ports"})
+        made = {"gateway": name, **{field: value for field, value in gateway.items() if value}}
+        if (other_way := work.compiled.egress.setdefault(mesh, made)) != made:
+            rule = f"leaves mesh {mesh} by {name}, and another intent by {other_way['gateway']}"
             work.refuse(one, "egressGateway", rule, "Use one egress gateway for a mesh's calls to its peers")
     host = {} if intent.external_prefix is None else {"host": f"{intent.external_prefix}.{federation.domain}"}
     protocol = "TCP" if intent.protocol is WireProtocol.TLS else intent.protocol.value
@@ -107,8 +109,8 @@ def _between(
     work.compiled.imports.setdefault(mesh, []).append(
         (federation.name, {"meshes": [other], **service, "namespaces": namespaces})
     )
-    gateway = gateways[0]
-    principal = f"{config.domain}/ns/{gateway.namespace or config.root_namespace}/sa/{gateway.name}"
+    entrance = gateways[0]
+    principal = f"{config.domain}/ns/{entrance.namespace or config.root_namespace}/sa/{entrance.name}"
     work.add(config, _once(work, one, to_callee(one, config, [principal], is_caller=False), other))
 
 

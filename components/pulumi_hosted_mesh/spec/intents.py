@@ -460,7 +460,7 @@ class Intent(Model):
     headless: bool = False
     """Whether the Service is headless: callers reach each Pod."""
     mutual_tls: bool = False
-    """Whether calls must be mutual TLS. Between clusters this implies a dedicated egress gateway."""
+    """Whether calls must be mutual TLS. Between clusters of one mesh this implies a dedicated egress gateway."""
     service_mesh: MeshType | None = None
     """The API of routes; by default the cluster's record in the inventory."""
     load_balancing: LoadBalancing | None = None

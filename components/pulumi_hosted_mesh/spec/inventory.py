@@ -56,6 +56,8 @@ class InventoryGateway(Model):
     """Direction of its traffic."""
     port: Port = 15443
     """For egress and east-west: its port."""
+    ports: dict[MeshName, Port] = {}
+    """For egress: other ports, by peer of a federation: for peers that serve one service."""
     addresses: tuple[IpAddress, ...] = ()
     """Its addresses, as callers from outside, or the NAT box, reach it."""
     public_addresses: tuple[IpAddress, ...] = ()

@@ -271,6 +271,36 @@ def test_meshes_of_a_federation_get_an_export_and_an_import() -> None:
     assert not judged(TO_RATINGS, call="books/reviews -> books/ratings")
 
 
+def test_calls_between_meshes_leave_by_the_egress_gateway_of_the_inventory() -> None:
+    """The client's own, with its namespace and ports, as MeshFederation needs them; mutual TLS alone needs none."""
+    leaving = {**TO_RATINGS, "mutualTls": True, "clients": [{"service": "page", "egressGateway": {"name": "out"}}]}
+    gateway = {"name": "out", "role": "egress", "namespace": "edge", "port": 8443, "ports": {"data": 8444, "more": 1}}
+    clusters = inventory().model_dump(mode="json", by_alias=True, exclude_unset=True)["clusters"]
+    clusters[0]["gateways"].append(gateway)
+    places = inventory(clusters=clusters)
+    result = compile_intents(intents(leaving), places)
+    united = with_intents(federation("shop", "data"), result)
+    made = {
+        (one["kind"], one["metadata"]["namespace"]): one["spec"]
+        for one in manifests.objects(united, "shop", with_declared(united, []))
+    }
+    assert made["Gateway", "edge"]["selector"] == {"app": "out"}
+    assert made["Gateway", "edge"]["servers"][0]["port"]["number"] == 8444
+    endpoints = made["ServiceEntry", "mesh-shop"]["endpoints"]
+    assert [one["address"] for one in endpoints] == ["out.edge.svc.cluster.local"]
+    assert united.peer("data").egress is None
+    assert not compile_intents(intents({**TO_RATINGS, "mutualTls": True}), places).egress
+
+    given = federation("shop", "data").model_dump(mode="json", by_alias=True, exclude_unset=True)
+    given["peers"][0]["egress"] = {"gateway": "out", "namespace": "edge", "port": 9443}
+    own = with_intents(read_document(Federation, given), result).peer("shop").egress
+    assert own is not None
+    assert own.port == 9443, "the document's own ports stay"
+    given["peers"][0]["egress"] = {"gateway": "another"}
+    with pytest.raises(InvalidInputError, match=r"is another, and intents of mesh shop name egressGateway out"):
+        with_intents(read_document(Federation, given), result)
+
+
 RATINGS_HOST = "ratings.books.shops.example.com"
 
 
