@@ -28,8 +28,9 @@ from tests.engine.library.engine import Project, Stack
 from tests.live.federation.breaking.federation import kubectl
 from tests.live.federation.doctor.diagnosis import diagnosis
 from tests.live.federation.meshes import churn, three_meshes
-from tests.live.federation.meshes.federated import CALLED, CALLER, DOMAIN, KINDS, NAMESPACE, STRANGER, Meshes
+from tests.live.federation.meshes.federated import CALLED, CALLER, DOMAIN, KINDS, NAMESPACE, STRANGER, Meshes, logged
 from tests.live.federation.meshes.fleet import Fleet
+from tests.live.federation.meshes.serving import MANY, SOME, serving
 from tests.live.federation.meshes.three_meshes import (
     MONGODB,
     MONGODB_PORT,
@@ -287,6 +288,24 @@ def test_reviews_fail_over_and_come_back_through_the_egress_gateway_too(meshes: 
     with through_egress(meshes):
         fails_over(meshes, CALLED, NAMESPACE)
         fails_over(meshes, "eastwest", "mesh-west")
+
+
+def test_intents_share_a_service_of_two_meshes_and_leave_by_the_egress_gateway(meshes: Meshes) -> None:
+    """Named clients alone, by HTTP and by TCP. Two meshes that are equally far share the requests: within five standard
+    deviations of a binomial distribution."""
+    with serving(meshes, west_is_near=False) as way:
+        shares = eventually(way.counted, seconds=120)
+        assert abs(shares["west"] - MANY / 2) <= 5 * (MANY / 4) ** 0.5, shares
+        logged(meshes, "east", "egress", MONGODB)
+
+
+@pytest.mark.nightly
+def test_the_near_mesh_of_an_intent_serves_alone_and_the_far_one_when_it_fails(meshes: Meshes) -> None:
+    with serving(meshes, west_is_near=True) as way:
+        assert eventually(way.counted, seconds=120) == {"west": MANY}
+        with none_of(meshes, "west", CALLED, NAMESPACE):
+            seen(lambda: way.answered(SOME), {"north": SOME})
+        seen(lambda: way.answered(SOME), {"west": SOME})
 
 
 def told_of_west(meshes: Meshes) -> dict[str, bool]:

@@ -31,7 +31,7 @@ from tests.live.federation.meshes.federated import (
     federation,
 )
 from tests.live.federation.meshes.three_meshes import of_proxy
-from tests.live.intents.running.shop import FORBIDDEN, OPEN, Answer, Document, answers_in, http_call
+from tests.live.intents.running.shop import FORBIDDEN, OPEN, Answer, Document, answers_in, http_call, verdicts_in
 
 NEIGHBOUR = "details"
 """A program of west, which no intent names."""
@@ -168,14 +168,13 @@ class Crossing:
 
     def judged(self) -> Counter[tuple[str, str]]:
         """Requests that west's gateway and reviews' proxy have allowed and denied so far, by proxy and verdict."""
-        found = Counter[tuple[str, str]]()
-        for judge, name, namespace in ((GATEWAY, "eastwest", "mesh-west"), (CALLEE, CALLED, NAMESPACE)):
-            for line in of_proxy(self.meshes, "west", name, namespace, "/stats?filter=rbac").splitlines():
-                counter, _, value = line.partition(": ")
-                verdict = counter.rpartition(".")[2]
-                if counter.startswith("http.") and verdict in ("allowed", "denied"):
-                    found[judge, verdict] += int(value)
-        return found
+        return Counter(
+            {
+                (judge, verdict): count
+                for judge, name, namespace in ((GATEWAY, "eastwest", "mesh-west"), (CALLEE, CALLED, NAMESPACE))
+                for verdict, count in allowed_and_denied(self.meshes, "west", name, namespace).items()
+            }
+        )
 
     def counted(self, opened: Iterable[Asked], closed: Iterable[Asked]) -> Mapping[Asked, list[Answer]]:
         """The answers, where all requests are answered as wanted, each judged at the proxy of its call.
@@ -203,6 +202,11 @@ class Crossing:
         for one, given in self.answers(asked, MANY).items():
             if any(answer.pod for answer in given):
                 raise NotObserved(f"{one} is still answered: {given[-1]}")
+
+
+def allowed_and_denied(meshes: Meshes, mesh: str, name: str, namespace: str) -> Counter[str]:
+    """Requests and connections that a proxy has allowed and denied so far. name: its label app."""
+    return verdicts_in(of_proxy(meshes, mesh, name, namespace, "/stats?filter=rbac"))
 
 
 def joined() -> Document:

@@ -6,6 +6,7 @@ import copy
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -248,6 +249,15 @@ class Shop(Meshes):
         """A call to a service's TCP port."""
         return {"address": self.cluster_ip(callee, SERVICES[callee]), "port": TCP_PORT, "protocol": "TCP"}
 
+    def judged(self, name: str) -> Counter[str]:
+        """The verdicts of a service's proxies, or of a gateway's, so far."""
+        namespace = SERVICES.get(name, NAMESPACE)
+        found = Counter[str]()
+        for pod in self.client(MESH).list(Pod, namespace=namespace, labels={"app": name}):
+            agent = self.deployed.program_of(pod, AGENT)
+            found += verdicts_in(self.deployed.of_proxy(agent, "/stats?filter=rbac"))
+        return found
+
     def warm(self, caller: str, callees: Iterable[str]) -> None:
         """Uses up the connections of before: the first request of one is judged by the old policies. Each worker of a
         proxy has its own."""
@@ -275,6 +285,17 @@ def answers_in(enter: Sequence[str], calls: Sequence[Document], together: int = 
     if done.returncode != 0:
         raise NotObserved(f"the program that makes calls failed: {done.stderr[-400:]}")
     return [Answer(one["status"], one["pod"], one["why"], one.get("headers", {})) for one in json.loads(done.stdout)]
+
+
+def verdicts_in(stats: str) -> Counter[str]:
+    """Requests and connections that a proxy has allowed and denied, by its statistics."""
+    found = Counter[str]()
+    for line in stats.splitlines():
+        counter, _, value = line.partition(": ")
+        verdict = counter.rpartition(".")[2]
+        if counter.startswith(("http.", "tcp.")) and verdict in ("allowed", "denied"):
+            found[verdict] += int(value)
+    return found
 
 
 def http_call(address: str, port: int, host: str, path: str = "/", method: str = "GET", **headers: str) -> Document:
