@@ -49,6 +49,7 @@ from tests.live.intents.running.shop import (
     PLACES,
     PORT,
     SERVICES,
+    TCP_PORT,
     Answer,
     Document,
     Shop,
@@ -402,6 +403,48 @@ def test_gateways_of_one_intent_are_made_and_carry_its_calls_only(shop: Shop) ->
     answer_so(
         shop, {("page", "reviews", "POST", "/"): FORBIDDEN, ("ratings", "reviews", "GET", "/reviews/1"): FORBIDDEN}
     )
+
+
+def test_bytes_pass_for_the_named_client_alone_also_by_the_egress_gateway(shop: Shop) -> None:
+    """To reviews directly, and to ratings through the gateway, which judges the caller."""
+    common = {"namespace": "books", "protocol": "TCP", "port": TCP_PORT}
+    clients = [{"service": "page", "namespace": "books"}]
+    directly = {"type": "intra-cluster", "name": "bytes-near", "service": {**common, "name": "reviews"}}
+    by_egress = {
+        "type": "inter-cluster",
+        "name": "bytes-between",
+        "service": {**common, "name": "ratings", "namespace": "stock"},
+        "egressGateway": {"name": "egress"},
+    }
+    given = document(*({**one, "clients": clients} for one in (directly, by_egress)), namespaces=["books", "stock"])
+    evaluator = Evaluator(shop.up(given), read_document(Inventory, inventory()))
+    many = 10
+    calls = {
+        ("page", "reviews"): True,
+        ("ratings", "reviews"): False,
+        ("page", "ratings"): True,
+        ("reviews", "ratings"): False,
+    }
+    # The marker's DENY lets each connection pass, before the ALLOW judges it.
+    once_each = {"allowed": 3 * many, "denied": many}
+    # Also of the refused caller, for which the gateway connects and passes nothing on.
+    of_gateway = {"allowed": 4 * many}
+
+    def judged() -> None:
+        proxies = ("reviews", "egress", "ratings")
+        before = {name: shop.judged(name) for name in proxies}
+        for (caller, callee), wanted in calls.items():
+            answers = shop.send(caller, [shop.bytes_to(callee)] * many)
+            if {one.is_allowed for one in answers} != {wanted}:
+                raise NotObserved(f"{caller} to {callee}: {answers[-1]}, not {wanted}")
+        found = {name: dict(shop.judged(name) - before[name]) for name in proxies}
+        if found != {"reviews": once_each, "egress": once_each, "ratings": of_gateway}:
+            raise NotObserved(f"judged {found}")
+
+    eventually(judged, seconds=60)
+    for (caller, callee), wanted in calls.items():
+        assert evaluator.judge(Call(key(caller), key(callee), port=TCP_PORT)).allowed is wanted
+    answer_so(shop, {("page", "reviews", "GET", "/"): FORBIDDEN, ("page", "ratings", "GET", "/"): FORBIDDEN})
 
 
 def test_callers_outside_are_judged_by_path_address_and_token(shop: Shop, issuers: tuple[Issuer, Issuer]) -> None:
