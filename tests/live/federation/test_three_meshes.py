@@ -30,7 +30,7 @@ from tests.live.federation.doctor.diagnosis import diagnosis
 from tests.live.federation.meshes import churn, three_meshes
 from tests.live.federation.meshes.federated import CALLED, CALLER, DOMAIN, KINDS, NAMESPACE, STRANGER, Meshes, logged
 from tests.live.federation.meshes.fleet import Fleet
-from tests.live.federation.meshes.serving import MANY, SOME, serving
+from tests.live.federation.meshes.serving import MANY, SOME, predicted, serving
 from tests.live.federation.meshes.three_meshes import (
     MONGODB,
     MONGODB_PORT,
@@ -297,6 +297,8 @@ def test_intents_share_a_service_of_two_meshes_and_leave_by_the_egress_gateway(m
         shares = eventually(way.counted, seconds=120)
         assert abs(shares["west"] - MANY / 2) <= 5 * (MANY / 4) ** 0.5, shares
         logged(meshes, "east", "egress", MONGODB)
+    opened = {one for one, allowed in predicted().items() if allowed}
+    assert opened == {(CALLER, CALLED, "GET"), (CALLER, "mongodb", "GET")}
 
 
 @pytest.mark.nightly

@@ -14,7 +14,9 @@ from functools import cached_property
 from lightkube.resources.core_v1 import Service
 from pulumi_hosted_mesh.federation.exports import with_declared
 from pulumi_hosted_mesh.federation.manifests import objects
+from pulumi_hosted_mesh.intents.calls import Call
 from pulumi_hosted_mesh.intents.compiler import compile_intents, with_intents
+from pulumi_hosted_mesh.intents.evaluator import Evaluator
 from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.intents import Intents
 from pulumi_hosted_mesh.spec.inventory import Inventory
@@ -87,6 +89,20 @@ def inventory() -> Document:
         "clusters": [{"name": mesh, "mesh": mesh, "gateways": gateways[mesh]} for mesh in PLACES],
         "services": services,
         "federations": [{"name": "shops", "domain": DOMAIN, "meshes": list(PLACES)}],
+    }
+
+
+def predicted() -> dict[tuple[str, str, str], bool]:
+    """The evaluator's verdicts on the calls that `counted` makes: caller, callee and method."""
+    places = read_document(Inventory, inventory())
+    evaluator = Evaluator(compile_intents(read_document(Intents, document(READERS, BYTES)), places), places)
+    calls = [(CALLER, CALLED, "GET"), (CALLER, CALLED, "POST"), (STRANGER, CALLED, "GET")]
+    calls += [(caller, "mongodb", "GET") for caller in (CALLER, STRANGER)]
+    return {
+        (caller, callee, method): evaluator.judge(
+            Call(f"{NAMESPACE}/{caller}", f"{NAMESPACE}/{callee}", method, "/reviews/1")
+        ).allowed
+        for caller, callee, method in calls
     }
 
 
