@@ -22,7 +22,7 @@ from hosted_mesh_controller.store import upkeep
 from hosted_mesh_controller.store.tables import events, objects, operations
 from hosted_mesh_controller.store.tokens import Caller, caller_of
 from hosted_mesh_controller.times import moment
-from hosted_mesh_controller.vocabulary import Action
+from hosted_mesh_controller.vocabulary import Action, Role
 
 router: Final = APIRouter(prefix="/page", include_in_schema=False, default_response_class=HTMLResponse)
 _MOST_OPERATIONS: Final = 50
@@ -41,7 +41,7 @@ class PageError(Exception):
 def reader(request: Request, has: Has) -> Caller:
     """The holder of the token in the request's password."""
     found = caller_of(has.database, _password(request.headers.get("authorization", "")))
-    if found is None:
+    if found is None or found.role is Role.ADMISSION:
         header = 'Basic realm="hosted-mesh: any name, your token as password", charset="UTF-8"'
         raise PageError(HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": header})
     if not has.limiter.admit(found.token):

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from hosted_mesh_controller.store import orders
-from hosted_mesh_controller.vocabulary import State
+from hosted_mesh_controller.store.tokens import create_token
+from hosted_mesh_controller.vocabulary import Role, State
 
 from tests.unit.controller.service import Service, documents
 
@@ -122,6 +123,13 @@ def test_every_page_requires_a_token_as_password(filled: Service) -> None:
             answer = filled.http.get(target, headers={"Authorization": header} if header else {})
             assert answer.status_code == 401, (path, header)
             assert answer.headers["WWW-Authenticate"].startswith("Basic ")
+
+
+def test_a_token_of_webhooks_opens_no_page(filled: Service) -> None:
+    """API servers have it in a URL."""
+    filled.tokens["webhooks"] = create_token(filled.database, Role.ADMISSION, "acme")[1]
+    for path in ("/page", "/page/tenants/acme"):
+        assert get(filled, "webhooks", path).status_code == 401
 
 
 def test_the_interface_does_not_accept_a_browser_s_password(filled: Service) -> None:
