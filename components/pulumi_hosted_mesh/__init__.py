@@ -196,6 +196,7 @@ if TYPE_CHECKING:
     from pulumi_hosted_mesh.spec.inventory import Inventory
     from pulumi_hosted_mesh.spec.load import (
         content_of_file,
+        content_of_text,
         field_path,
         read_document,
         read_document_file,
@@ -339,6 +340,7 @@ _HOMES: Final = {
     "spec.inventory": ("Inventory",),
     "spec.load": (
         "content_of_file",
+        "content_of_text",
         "field_path",
         "read_document",
         "read_document_file",
@@ -573,6 +575,7 @@ __all__ = [
     "check_charts",
     "compile_intents",
     "content_of_file",
+    "content_of_text",
     "control_plane_cluster",
     "control_plane_hosts",
     "data_plane_cluster",

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from pulumi_hosted_mesh.cli import document_kinds
 from pulumi_hosted_mesh.problems import InvalidInputError, Problem
 from pulumi_hosted_mesh.spec.fields import Model
-from pulumi_hosted_mesh.spec.load import NOT_TEXT, parsed, read_document, text_of_file
+from pulumi_hosted_mesh.spec.load import NOT_TEXT, content_of_text, read_document, text_of_file
 
 M = TypeVar("M", bound=Model)
 PIPE: Final = Path("-")
@@ -30,7 +30,7 @@ def text_of(path: Path) -> str:
 
 def document_of(model: type[M], path: Path) -> M:
     """The document in a file or on standard input. Raises: InvalidInputError, for another kind with its commands."""
-    content = parsed(text_of(path), str(path))
+    content = content_of_text(text_of(path), str(path))
     try:
         return read_document(model, content, str(path))
     except InvalidInputError:

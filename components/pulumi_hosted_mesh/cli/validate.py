@@ -35,7 +35,7 @@ from pulumi_hosted_mesh.spec.federation import Federation, Offer
 from pulumi_hosted_mesh.spec.fields import Model
 from pulumi_hosted_mesh.spec.intents import Intents
 from pulumi_hosted_mesh.spec.inventory import Inventory
-from pulumi_hosted_mesh.spec.load import parsed, read_document
+from pulumi_hosted_mesh.spec.load import content_of_text, read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.observability import Observability
 from pulumi_hosted_mesh.spec.operators import Operators
@@ -92,7 +92,7 @@ def _checked(document: Path, kind: DocumentKind, offers: Sequence[Path], copies:
         if given and kind is not DocumentKind.FEDERATION:
             problem = Problem(option, f"requires a federation, but the document's kind is {kind}", "Remove it")
             raise InvalidInputError([problem], "the command line")
-    content = parsed(text_of(document), str(document))
+    content = content_of_text(text_of(document), str(document))
     if kind is DocumentKind.STACK:
         return _Checked(*stack_file.checked(content, document))
     try:

@@ -64,7 +64,7 @@ def read_document_file(model: type[M], path: Path) -> M:
 
 def content_of_file(path: Path) -> object:
     """The content of a YAML file, not yet a document. Raises: InvalidInputError."""
-    return parsed(text_of_file(path), str(path))
+    return content_of_text(text_of_file(path), str(path))
 
 
 def text_of_file(path: Path) -> str:
@@ -88,10 +88,10 @@ def text_of_file(path: Path) -> str:
 
 def read_text(model: type[M], text: str, source: str) -> M:
     """The document in YAML or JSON text. source: its name in errors. Raises: InvalidInputError."""
-    return read_document(model, parsed(text, source), source)
+    return read_document(model, content_of_text(text, source), source)
 
 
-def parsed(text: str, source: str) -> object:
+def content_of_text(text: str, source: str) -> object:
     """The content of YAML or JSON text without repeated keys. Raises: InvalidInputError."""
     if len(text) > LONGEST:
         rule = f"is longer than {LONGEST // 2**20} MiB, too long for a document"
