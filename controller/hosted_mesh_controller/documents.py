@@ -233,6 +233,15 @@ def claims(kind: Kind, documents: Documents, settings: Settings, tenant: str) ->
     return taken | {f"host/{host}": field for field, host in _hosts(mesh)}
 
 
+def clusters_in(kind: Kind, documents: Documents) -> dict[str, Side]:
+    """Names of the clusters in checked documents, and their roles there."""
+    return {
+        parent[key]["kubeconfig"]: side
+        for place, side in kind.clusters.items()
+        for _path, parent, key in _references(kind, documents, place)
+    }
+
+
 _NAMES: Final[Mapping[str, str]] = {
     KindName.OPERATORS: "operators.operators.name",
     KindName.OBSERVABILITY: "observability.observability.mesh",

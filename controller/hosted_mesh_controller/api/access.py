@@ -26,6 +26,7 @@ LOG: Final = logging.getLogger(__name__)
 _BURST: Final = 10  # seconds of requests at once
 _MOST_BUCKETS: Final = 10_000
 _BEARER: Final = {"WWW-Authenticate": "Bearer"}
+WRITERS: Final = (Role.PROVIDER, Role.TENANT)
 
 
 class Services:
@@ -127,7 +128,7 @@ def require_provider(by: By) -> None:
 
 def require_writer(by: By, _seen: Tenant) -> None:
     """Rejects readers, after the tenant: another tenant's path is 404 for them too."""
-    _require(by, Role.PROVIDER, Role.TENANT)
+    _require(by, *WRITERS)
 
 
 def require_role(by: Caller, roles: Collection[Role], kind: str) -> None:

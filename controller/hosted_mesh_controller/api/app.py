@@ -19,6 +19,7 @@ from hosted_mesh_controller.api import (
     objects,
     operations,
     page,
+    page_actions,
     provider,
     schema,
 )
@@ -55,10 +56,10 @@ def application(settings: Settings, database: Database, queue: Queue) -> FastAPI
         discovery.router,
         provider.router,
         page.router,
+        page_actions.router,
         admission.router,
     ):
         app.include_router(router)
-    app.add_exception_handler(page.PageError, page.refused)
     app.middleware("http")(_log)
     return app
 

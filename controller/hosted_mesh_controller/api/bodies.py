@@ -24,9 +24,30 @@ async def json_body(request: Request, _by: By) -> Any:
 
 async def read_json(request: Request) -> Any:
     """The body of a request. Its size and its form have limits."""
+    content = await read_body(request, "application/json")
+    try:
+        value = json.loads(content, parse_constant=_rejected, object_pairs_hook=_unique)
+        require_json(value)
+    except (ValueError, RecursionError):
+        raise ApiError(HTTPStatus.BAD_REQUEST, "the body is not valid JSON") from None
+    return value
+
+
+def require_json(value: Any) -> str:
+    """The JSON text of a value. Numbers beyond a float and lone surrogates could not be stored and sent again.
+
+    Raises: ValueError, RecursionError.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text.encode()
+    return text
+
+
+async def read_body(request: Request, required_type: str) -> bytes:
+    """The bytes of a body with this Content-Type, up to LARGEST."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise ApiError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "requires Content-Type: application/json")
+    if media_type != required_type:
+        raise ApiError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"requires Content-Type: {required_type}")
     content = bytearray()
     try:
         async with asyncio.timeout(_SLOWEST):
@@ -36,13 +57,7 @@ async def read_json(request: Request) -> Any:
                     raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {LARGEST} bytes")
     except TimeoutError:
         raise ApiError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive in time") from None
-    try:
-        value = json.loads(content, parse_constant=_rejected, object_pairs_hook=_unique)
-        # Numbers beyond a float and lone surrogates are no JSON that could be stored and sent again.
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):
-        raise ApiError(HTTPStatus.BAD_REQUEST, "the body is not valid JSON") from None
-    return value
+    return bytes(content)
 
 
 Body = Annotated[Any, Depends(json_body)]

@@ -41,6 +41,27 @@ def not_found() -> ApiError:
     return ApiError(HTTPStatus.NOT_FOUND, NO_SUCH)
 
 
+REFUSALS: Final = (ApiError, InvalidInputError, RequestValidationError)
+
+
+def described(error: Exception) -> ApiError:
+    """One of the REFUSALS as status, reason and problems."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, InvalidInputError):
+        return ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, f"{error.source} cannot be used", error.problems)
+    assert isinstance(error, RequestValidationError)
+    problems = [_parameter(one) for one in error.errors()]
+    return ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, "a parameter cannot be used", problems)
+
+
+def failed(request: Request, error: Exception) -> ApiError:
+    """The answer to a request that raised another exception. The log has it, the answer has not."""
+    route = getattr(request.scope.get("route"), "path", "(none)")
+    LOG.error("request failed", extra=facts(route=route), exc_info=error)
+    return ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, "the service failed; its log has the reason")
+
+
 def answer(
     status: int, detail: str, problems: Sequence[Problem] = (), headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
@@ -57,18 +78,12 @@ def answer(
 def install(app: FastAPI) -> None:
     """Registers the handlers."""
 
-    @app.exception_handler(ApiError)
-    def api_error(_request: Request, error: ApiError) -> JSONResponse:
-        return answer(error.status, error.detail, error.problems, error.headers)
+    def refused(_request: Request, error: Exception) -> JSONResponse:
+        found = described(error)
+        return answer(found.status, found.detail, found.problems, found.headers)
 
-    @app.exception_handler(InvalidInputError)
-    def invalid(_request: Request, error: InvalidInputError) -> JSONResponse:
-        return answer(HTTPStatus.UNPROCESSABLE_ENTITY, f"{error.source} cannot be used", error.problems)
-
-    @app.exception_handler(RequestValidationError)
-    def invalid_parameter(_request: Request, error: RequestValidationError) -> JSONResponse:
-        problems = [_parameter(one) for one in error.errors()]
-        return answer(HTTPStatus.UNPROCESSABLE_ENTITY, "a parameter cannot be used", problems)
+    for refusal in REFUSALS:
+        app.add_exception_handler(refusal, refused)
 
     @app.exception_handler(HTTPException)
     def http(_request: Request, error: HTTPException) -> JSONResponse:
@@ -76,9 +91,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     def unexpected(request: Request, error: Exception) -> JSONResponse:
-        route = getattr(request.scope.get("route"), "path", "(none)")
-        LOG.error("request failed", extra=facts(route=route), exc_info=error)
-        return answer(HTTPStatus.INTERNAL_SERVER_ERROR, "the service failed; its log has the reason")
+        found = failed(request, error)
+        return answer(found.status, found.detail)
 
 
 def _parameter(error: Mapping[str, Any]) -> Problem:

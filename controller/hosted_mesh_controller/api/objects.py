@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from sqlalchemy import select
 
 from hosted_mesh_controller.api import rendering
-from hosted_mesh_controller.api.access import By, Has, Name, Tenant, require_role, require_writer
+from hosted_mesh_controller.api.access import By, Has, Name, Services, Tenant, require_role, require_writer
 from hosted_mesh_controller.api.bodies import Body
 from hosted_mesh_controller.api.ordering import Ordered, etag, matches, present, replaced
 from hosted_mesh_controller.api.schema import body_of
@@ -19,6 +19,7 @@ from hosted_mesh_controller.documents import SOURCE, Kind
 from hosted_mesh_controller.store import audit, upkeep
 from hosted_mesh_controller.store.orders import Key
 from hosted_mesh_controller.store.tables import objects
+from hosted_mesh_controller.store.tokens import Caller
 from hosted_mesh_controller.views import ObjectPage, Operation, OrderedObject, UpkeepPolicy, UpkeepState
 from hosted_mesh_controller.vocabulary import Repair
 
@@ -109,19 +110,23 @@ def routes(kind: Kind) -> APIRouter:
         openapi_extra=body_of(UpkeepPolicy.__name__),
     )
     def keep(has: Has, by: By, tenant: Tenant, name: Name, body: Body) -> UpkeepState:
-        key = Key(tenant, kind.name, name)
-        with has.database.writing() as connection:
-            present(connection, key)
-            require_role(by, kind.ordered_by, kind.name)
-            policy = _policy(body)
-            before = upkeep.find(connection, *key.parts)
-            upkeep.set_repair(connection, *key.parts, policy.repair)
-            old = {"upkeep": {"repair": before.repair if before else None}}
-            new = {"upkeep": {"repair": policy.repair}}
-            audit.record(connection, by, tenant, "policy", f"{kind.name}/{name}", None, old, new)
-            return rendering.upkeep_state(upkeep.find(connection, *key.parts), has.settings.upkeep)
+        return kept_by(has, by, kind, Key(tenant, kind.name, name), body)
 
     return router
+
+
+def kept_by(has: Services, by: Caller, kind: Kind, key: Key, body: Any) -> UpkeepState:
+    """The upkeep of an object after a caller who may write has set its policy."""
+    with has.database.writing() as connection:
+        present(connection, key)
+        require_role(by, kind.ordered_by, kind.name)
+        policy = _policy(body)
+        before = upkeep.find(connection, *key.parts)
+        upkeep.set_repair(connection, *key.parts, policy.repair)
+        old = {"upkeep": {"repair": before.repair if before else None}}
+        new = {"upkeep": {"repair": policy.repair}}
+        audit.record(connection, by, key.tenant, "policy", f"{kind.name}/{key.name}", None, old, new)
+        return rendering.upkeep_state(upkeep.find(connection, *key.parts), has.settings.upkeep)
 
 
 def _policy(body: Any) -> UpkeepPolicy:

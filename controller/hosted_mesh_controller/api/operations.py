@@ -20,6 +20,7 @@ from hosted_mesh_controller.api.objects import After, Limit
 from hosted_mesh_controller.documents import KINDS, SOURCE
 from hosted_mesh_controller.store import audit, orders
 from hosted_mesh_controller.store.tables import events, operations
+from hosted_mesh_controller.store.tokens import Caller
 from hosted_mesh_controller.times import moment
 from hosted_mesh_controller.views import Operation, OperationPage
 from hosted_mesh_controller.vocabulary import State
@@ -62,7 +63,7 @@ def list_operations(
 @router.get("/{operation}", summary="Read an operation", operation_id="show_operation")
 def show(has: Has, tenant: Tenant, operation: Id) -> Operation:
     """One operation."""
-    return rendering.operation(_row(has, tenant, operation))
+    return rendering.operation(operation_row(has, tenant, operation))
 
 
 @router.post(
@@ -74,14 +75,19 @@ def show(has: Has, tenant: Tenant, operation: Id) -> Operation:
 )
 def cancel(has: Has, by: By, tenant: Tenant, operation: Id) -> Operation:
     """Ends an operation that has not started at once. One that runs gets an interrupt, and ends its begun steps."""
-    row = _row(has, tenant, operation)
+    return cancelled(has, by, tenant, operation)
+
+
+def cancelled(has: Services, by: Caller, tenant: str, operation: str) -> Operation:
+    """The operation after its cancellation by a caller who may write."""
+    row = operation_row(has, tenant, operation)
     require_role(by, KINDS[row.kind].ordered_by, row.kind)
     if not State(row.state).ended:
         with has.database.writing() as connection:
             orders.cancel(connection, operation)
             audit.record(connection, by, tenant, "cancel", f"operations/{operation}", operation)
         has.queue.released(row.stack)
-    return rendering.operation(_row(has, tenant, operation))
+    return rendering.operation(operation_row(has, tenant, operation))
 
 
 @router.get(
@@ -99,7 +105,7 @@ def follow(
     last_event_id: Annotated[int, Header(ge=0, le=2**31 - 1, description="Number of the last event you have.")] = 0,
 ) -> StreamingResponse:
     """Steps and messages of the engine, each with its number as id; at the end the operation, as event `end`."""
-    _row(has, tenant, operation)
+    operation_row(has, tenant, operation)
     stream = _stream(has, tenant, operation, last_event_id, wait=wait)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
@@ -109,7 +115,7 @@ async def _stream(has: Services, tenant: str, identifier: str, last: int, *, wai
     silent = 0.0
     while True:
         # The state first: events that come after it was read are found in the next round.
-        row = await asyncio.to_thread(_row, has, tenant, identifier)
+        row = await asyncio.to_thread(operation_row, has, tenant, identifier)
         found = await asyncio.to_thread(_events, has, identifier, last)
         for one in found:
             last = one.number
@@ -138,7 +144,8 @@ def _events(has: Services, identifier: str, last: int) -> Sequence[Row[Any]]:
         return connection.execute(found.order_by(events.c.number).limit(_PAGE)).all()
 
 
-def _row(has: Services, tenant: str, identifier: str) -> Row[Any]:
+def operation_row(has: Services, tenant: str, identifier: str) -> Row[Any]:
+    """The row of a tenant's operation; 404 without it."""
     found = select(operations).where(operations.c.tenant == tenant, operations.c.id == identifier)
     with has.database.reading() as connection:
         row = connection.execute(found).one_or_none()

@@ -1,6 +1,7 @@
-"""Routes of the page. A browser sends the token as the password of HTTP Basic; the interface accepts Bearer only.
+"""Routes of the pages that read; `page_actions` has those that change something.
 
-So another site that makes a browser send a request can change nothing: these routes read.
+A browser sends the token as the password of HTTP Basic; the interface accepts Bearer only. So another site that makes a
+browser send a request reaches these two modules alone.
 """
 
 from __future__ import annotations
@@ -11,31 +12,34 @@ import json
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
+import yaml
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import and_, func, select
 
+from hosted_mesh_controller.api import page_forms, rendering
 from hosted_mesh_controller.api import page_html as html
-from hosted_mesh_controller.api import rendering
-from hosted_mesh_controller.api.access import Has, Services
+from hosted_mesh_controller.api.access import WRITERS, Has, Services
+from hosted_mesh_controller.api.errors import ApiError, not_found
+from hosted_mesh_controller.api.operations import operation_row
+from hosted_mesh_controller.api.ordering import present
+from hosted_mesh_controller.api.page_parts import answer
+from hosted_mesh_controller.api.page_route import PageRoute
+from hosted_mesh_controller.api.page_session import Session
+from hosted_mesh_controller.documents import KINDS, Kind
 from hosted_mesh_controller.store import upkeep
+from hosted_mesh_controller.store.orders import Key
 from hosted_mesh_controller.store.tables import events, objects, operations
 from hosted_mesh_controller.store.tokens import Caller, caller_of
 from hosted_mesh_controller.times import moment
-from hosted_mesh_controller.vocabulary import Action, Role
+from hosted_mesh_controller.vocabulary import Action, KindName, Role
 
-router: Final = APIRouter(prefix="/page", include_in_schema=False, default_response_class=HTMLResponse)
+router: Final = APIRouter(
+    prefix="/page", include_in_schema=False, default_response_class=HTMLResponse, route_class=PageRoute
+)
 _MOST_OPERATIONS: Final = 50
 _MOST_EVENTS: Final = 1000
 _MOST_OBJECTS: Final = 500
-
-
-class PageError(Exception):
-    """An answer without content."""
-
-    def __init__(self, status: HTTPStatus, headers: dict[str, str] | None = None) -> None:
-        super().__init__(status.phrase)
-        self.status, self.headers = status, headers or {}
 
 
 def reader(request: Request, has: Has) -> Caller:
@@ -43,16 +47,10 @@ def reader(request: Request, has: Has) -> Caller:
     found = caller_of(has.database, _password(request.headers.get("authorization", "")))
     if found is None or found.role is Role.ADMISSION:
         header = 'Basic realm="hosted-mesh: any name, your token as password", charset="UTF-8"'
-        raise PageError(HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": header})
+        raise ApiError(HTTPStatus.UNAUTHORIZED, "requires a token as password", headers={"WWW-Authenticate": header})
     if not has.limiter.admit(found.token):
-        raise PageError(HTTPStatus.TOO_MANY_REQUESTS, {"Retry-After": "1"})
+        raise ApiError(HTTPStatus.TOO_MANY_REQUESTS, "too many requests for this token", headers={"Retry-After": "1"})
     return found
-
-
-def refused(_request: Request, error: Exception) -> Response:
-    """The answer to a request that is not answered with a page."""
-    assert isinstance(error, PageError)
-    return html.answer(html.refusal(error.status.phrase), error.status, error.headers)
 
 
 By = Annotated[Caller, Depends(reader)]
@@ -61,11 +59,19 @@ By = Annotated[Caller, Depends(reader)]
 def seen_tenant(tenant: str, by: By, has: Has) -> str:
     """The tenant of the path. For a token of another tenant it does not exist."""
     if not by.may_see(tenant) or tenant not in has.settings.tenants:
-        raise PageError(HTTPStatus.NOT_FOUND)
+        raise not_found()
     return tenant
 
 
 Tenant = Annotated[str, Depends(seen_tenant)]
+
+
+def session(request: Request, _by: By) -> Session:
+    """The browser with its token."""
+    return Session(request, _password(request.headers.get("authorization", "")))
+
+
+Own = Annotated[Session, Depends(session)]
 
 
 @router.get("")
@@ -73,11 +79,11 @@ def begin(by: By, has: Has) -> Response:
     """The list of tenants for the provider; for others their own page."""
     if by.tenant is not None:
         return RedirectResponse(f"/page/tenants/{by.tenant}", HTTPStatus.SEE_OTHER)
-    return html.answer(html.tenants(sorted(has.settings.tenants)))
+    return answer(html.tenants(sorted(has.settings.tenants)))
 
 
 @router.get("/tenants/{tenant}")
-def tenant_page(tenant: Tenant, has: Has) -> Response:
+def tenant_page(tenant: Tenant, has: Has, by: By) -> Response:
     """Objects with drift and certificates, and the newest operations."""
     of_tenant = select(objects).where(objects.c.tenant == tenant)
     newest = select(operations).where(operations.c.tenant == tenant)
@@ -92,23 +98,57 @@ def tenant_page(tenant: Tenant, has: Has) -> Response:
         (rendering.ordered_object(row, kept.get((row.kind, row.name)), rules), previews.get((row.kind, row.name)))
         for row in rows
     ]
-    return html.answer(html.tenant(tenant, shown, [rendering.operation(row) for row in ran]))
+    buttons = page_forms.of_tenant(tenant) if by.role in WRITERS else ""
+    return answer(html.tenant(tenant, shown, [rendering.operation(row) for row in ran], buttons))
+
+
+@router.get("/tenants/{tenant}/objects/{kind}/{name}")
+def object_page(tenant: Tenant, kind: str, name: str, has: Has, by: By, own: Own) -> Response:
+    """One object with its documents."""
+    found = found_kind(kind)
+    with has.database.reading() as connection:
+        row = present(connection, Key(tenant, kind, name))
+        kept = upkeep.find(connection, tenant, kind, name)
+        last = connection.execute(_last_previews(tenant, kind, name)).first()
+    one = rendering.ordered_object(row, kept, has.settings.upkeep)
+    buttons = page_forms.of_object(one, own) if may_order(by, found) else ""
+    preview = rendering.operation(last) if last else None
+    made = answer(html.ordered(one, preview, yaml_of(one.documents), buttons))
+    own.keep(made)
+    return made
 
 
 @router.get("/tenants/{tenant}/operations/{operation}")
-def operation_page(tenant: Tenant, operation: str, has: Has) -> Response:
+def operation_page(tenant: Tenant, operation: str, has: Has, by: By) -> Response:
     """One operation with its steps and messages."""
-    found = select(operations).where(operations.c.tenant == tenant, operations.c.id == operation)
-    with has.database.reading() as connection:
-        row = connection.execute(found).one_or_none()
-    if row is None:
-        raise PageError(HTTPStatus.NOT_FOUND)
-    return html.answer(html.operation(rendering.operation(row), _events(has, operation)))
+    row = operation_row(has, tenant, operation)
+    one = rendering.operation(row)
+    buttons = page_forms.of_operation(one) if may_order(by, KINDS[row.kind]) else ""
+    return answer(html.operation(one, _events(has, operation), buttons))
 
 
-def _last_previews(tenant: str) -> Any:
-    """The last preview of each object: one query, for a tenant may have hundreds."""
+def found_kind(name: str) -> Kind:
+    """The kind of a path; 404 without it."""
+    if name not in KINDS:
+        raise not_found()
+    return KINDS[KindName(name)]
+
+
+def may_order(by: Caller, kind: Kind) -> bool:
+    """Whether a caller gets the buttons of a kind. The routes check the rights again."""
+    return by.role in WRITERS and by.role in kind.ordered_by
+
+
+def yaml_of(documents: Any) -> str:
+    """Documents as text."""
+    return str(yaml.safe_dump(documents, sort_keys=False, width=120, allow_unicode=True))
+
+
+def _last_previews(tenant: str, kind: str | None = None, name: str | None = None) -> Any:
+    """The last preview of each object, or of one: one query, for a tenant may have hundreds."""
     previews = [operations.c.tenant == tenant]
+    if kind and name:
+        previews += [operations.c.kind == kind, operations.c.name == name]
     previews.append(operations.c.action.in_([str(Action.PREVIEW_UP), str(Action.PREVIEW_DESTROY)]))
     last = select(operations.c.kind, operations.c.name, func.max(operations.c.created).label("created"))
     newest = last.where(*previews).group_by(operations.c.kind, operations.c.name).subquery()

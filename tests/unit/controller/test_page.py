@@ -1,4 +1,4 @@
-"""The web page: content, escaping, and isolation of tenants on all of its routes, which come from the application."""
+"""The web page: content and escaping."""
 
 from __future__ import annotations
 
@@ -17,18 +17,6 @@ from tests.unit.controller.service import Service, documents
 
 STEP = {"action": "update", "resource": "istiod-<b>", "kind": "k", "fields": ["spec.ports"]}
 END = {"resource": "acme-root", "ends": 1_900_000_000.0, "renew_from": 1_850_000_000.0}
-
-
-def routes(service: Service) -> list[tuple[str, set[str]]]:
-    found = [(one.path, one.methods) for one in service.app.routes if getattr(one, "path", "").startswith("/page")]
-    found += [
-        (one.path, one.methods)
-        for router in service.app.routes
-        for one in getattr(getattr(router, "original_router", None), "routes", ())
-        if one.path.startswith("/page")
-    ]
-    assert len(found) >= 3
-    return found
 
 
 def get(service: Service, holder: str | None, path: str) -> Any:
@@ -94,35 +82,6 @@ def test_the_page_of_an_operation_escapes_its_texts(filled: Service) -> None:
     assert "<script" not in text
     assert "begin  update" in text
     assert 'http-equiv="refresh"' not in text
-
-
-def test_another_tenant_s_pages_do_not_exist(filled: Service) -> None:
-    operations = {
-        tenant: filled.call(tenant, "GET", f"/v1/tenants/{tenant}/operations").json()["items"][0]["id"]
-        for tenant in ("acme", "other")
-    }
-    for path, methods in routes(filled):
-        assert methods <= {"GET", "HEAD"}, path
-        if "{tenant}" not in path:
-            continue
-        there = path.replace("{tenant}", "other").replace("{operation}", operations["other"])
-        absent = path.replace("{tenant}", "nobody").replace("{operation}", operations["other"])
-        assert get(filled, "other", there).status_code == get(filled, "provider", there).status_code == 200
-        for holder in ("acme", "acme-reader"):
-            assert get(filled, holder, there).status_code == 404, path
-            assert get(filled, holder, there).content == get(filled, holder, absent).content
-            if "{operation}" in path:
-                below = path.replace("{tenant}", "acme").replace("{operation}", operations["other"])
-                assert get(filled, holder, below).status_code == 404
-
-
-def test_every_page_requires_a_token_as_password(filled: Service) -> None:
-    for path, _methods in routes(filled):
-        target = path.replace("{tenant}", "acme").replace("{operation}", filled.names["operation"])
-        for header in ("", "Basic x", "Basic eDp5", "Basic /w==", f"Bearer {filled.tokens['acme']}"):
-            answer = filled.http.get(target, headers={"Authorization": header} if header else {})
-            assert answer.status_code == 401, (path, header)
-            assert answer.headers["WWW-Authenticate"].startswith("Basic ")
 
 
 def test_a_token_of_webhooks_opens_no_page(filled: Service) -> None:
