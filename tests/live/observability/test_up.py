@@ -26,8 +26,8 @@ from sandbox.proof import shown_traffic, workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools
 from sandbox.toolchain.catalogue import FOR_BROWSER, FOR_OBSERVABILITY
-from tests.live.observability import browser
-from tests.live.observability.browser import Browser
+from tests.support import browser
+from tests.support.browser import Browser
 from tests.support.kubectl import Kubectl
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(1500)]  # two runs of `make up` before the first test
