@@ -78,6 +78,14 @@ class MeshRoot(pulumi.ComponentResource):
             mesh: checked(request, pem_request, f"requests.{mesh}", f"MeshRoot {name}")
             for mesh, request in (args.get("requests") or {}).items()
         }
+        given = {
+            mesh: when_known(names, partial(_constraints, mesh=mesh, source=f"MeshRoot {name}"))
+            for mesh, names in (args.get("name_constraints") or {}).items()
+        }
+        if unknown := sorted(given.keys() - requests.keys()):
+            fix = "Correct the name, add the request, or leave it out"
+            problems = [Problem(f"name_constraints.{mesh}", "is of no mesh in requests", fix) for mesh in unknown]
+            raise InvalidInputError(problems, f"MeshRoot {name}")
         for one in trust.root_states:
             require_short_common_name("MeshRoot", _called(name, one), ROOT_SUFFIX)
         super().__init__(TYPE_MESH_ROOT, name, {}, opts)
@@ -98,14 +106,6 @@ class MeshRoot(pulumi.ComponentResource):
             )
             for mesh, request in requests.items()
         }
-        given = {
-            mesh: when_known(names, partial(_constraints, mesh=mesh, source=f"MeshRoot {name}"))
-            for mesh, names in (args.get("name_constraints") or {}).items()
-        }
-        if unknown := sorted(given.keys() - requests.keys()):
-            fix = "Correct the name, add the request, or leave it out"
-            problems = [Problem(f"name_constraints.{mesh}", "is of no mesh in requests", fix) for mesh in unknown]
-            raise InvalidInputError(problems, f"MeshRoot {name}")
         trusted = [roots[one].certificate.cert_pem for one, state in trust.root_states.items() if state in TRUSTED]
         self.certificate = pulumi.Output.concat(*trusted) if len(trusted) > 1 else trusted[0]
         certificates = {

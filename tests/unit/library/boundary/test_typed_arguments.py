@@ -60,6 +60,13 @@ def mesh(**fields: Any) -> dict[str, Any]:
     }
 
 
+def constrained(form: Callable[[Any], Any]) -> Any:
+    """A root whose mesh may sign for no trust domain, plain or as an Output."""
+    request = "-----BEGIN CERTIFICATE REQUEST-----\nof it"
+    names = {"shop": form({"uri_domains": [], "dns_domains": ["a.example.com"]})}
+    return {"requests": {"shop": request}, "name_constraints": names}
+
+
 @pytest.mark.parametrize(
     ("component", "args", "said"),
     [
@@ -73,6 +80,15 @@ def mesh(**fields: Any) -> dict[str, Any]:
             "requests.shop: must be a PEM certificate",
         ),
         ("MeshRoot", lambda: {"requests": {"shop": later("")}}, "requests.shop: must be text, and not empty"),
+        (
+            "MeshRoot",
+            lambda: {"name_constraints": {"shop": {"uri_domains": ["a.b"], "dns_domains": ["a.b"]}}},
+            "name_constraints.shop: is of no mesh in requests",
+        ),
+        *(
+            ("MeshRoot", lambda form=form: constrained(form), "name_constraints.shop.uri_domains: is an empty list")
+            for form in (dict, later)
+        ),
         ("DnsEdge", lambda: edge(token_generation=math.nan), "token_generation: must be a whole number"),
         ("DnsEdge", lambda: edge(token_generation=math.inf), "token_generation: must be a whole number"),
         ("DataPlaneAccess", lambda: {"mesh": 5, "cluster": data_plane()}, "mesh: must be text"),
