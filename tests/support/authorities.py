@@ -53,5 +53,11 @@ class Authority:
         return self.sign(x509.Name([]), ec.generate_private_key(ec.SECP256R1()).public_key(), names=names, ends=ends)
 
 
+def constrained_certificate(domain: str, host: str) -> str:
+    """Of an intermediate that may sign for this trust domain and this host alone, PEM."""
+    permitted = [x509.UniformResourceIdentifier(domain), x509.DNSName(host)]
+    return pem(Authority("intermediate", Authority("root"), permitted=permitted).certificate).decode()
+
+
 def pem(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(serialization.Encoding.PEM)

@@ -21,6 +21,7 @@ from pulumi_hosted_mesh.trust.management import mesh_authority
 
 from stacks import control_plane as control_plane_stack
 from stacks import references
+from tests.support.authorities import constrained_certificate
 from tests.unit.library.boundary.endpoint_outputs import (
     TOKENS,
     VALUE,
@@ -98,6 +99,9 @@ BAD: dict[str, Callable[[Callable[[Any], Any]], object]] = {
 }
 ALWAYS_LATER: dict[str, Callable[[], object]] = {
     "cacerts": lambda: control_plane(cacerts=later(dict.fromkeys(FILES, VALUE))),
+    "an authority for another mesh": lambda: control_plane(
+        cacerts=later(dict.fromkeys(FILES, constrained_certificate("other.mesh.local", "istiod.other.example.com")))
+    ),
     "an authority that is brought": lambda: pulumi.export(
         "it",
         mesh_authority(

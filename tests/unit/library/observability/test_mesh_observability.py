@@ -20,6 +20,7 @@ from pulumi_hosted_mesh.spec.proxies import Proxies
 
 from agents.metrics_collector import flat_names, receivers, series
 from agents.metrics_collector.settings import Settings
+from tests.support.authorities import constrained_certificate
 from tests.unit.library.documents import CERTIFICATE
 from tests.unit.library.observability.documents import HOST, document, read
 from tests.unit.library.program import Registered, run, secret
@@ -198,6 +199,11 @@ def test_missing_clusters_and_authorities_are_one_line_each() -> None:
     assert refused(document(), "control_plane") == [
         "cacerts: is required: the collector's certificate is signed with it. "
         "Give that of MeshTrust and MeshRoot, or set collector.serverSecret."
+    ]
+    others = constrained_certificate("demo.mesh.local", "istiod.demo.example.com")
+    assert refused(document(), "control_plane", "data_plane", cacerts=cacerts_files(others, KEY, others)) == [
+        f"cacerts: has a certificate whose name constraints exclude {document()['collector']['host']}. "
+        "Run `pulumi up` of `trust`, then of `root`; a host that is not istiod's belongs in trust.dnsNames there."
     ]
     assert refused(logs) == ["data_plane: is required by accessLogs: gateways. Add the cluster."]
     assert refused(logs, "data_plane", cacerts=files) == [
