@@ -14,7 +14,8 @@ import httpx2
 
 from hosted_mesh_controller.json_logs import facts
 from hosted_mesh_controller.openid.issuers import Issuer, is_https
-from hosted_mesh_controller.openid.signatures import Key, Keys, public_keys, read_object
+from hosted_mesh_controller.openid.signatures import Key, Keys, public_keys
+from hosted_mesh_controller.openid.strict_json import read_object
 
 LOG: Final = logging.getLogger(__name__)
 LARGEST: Final = 256 * 1024

@@ -1,63 +1,35 @@
-"""Signed tokens (JWS in compact form, RFC 7515) and public keys (JWK, RFC 7517), by asymmetric algorithms alone.
+"""Signed tokens (JWS in compact form) and public keys (JWK), read and verified by PyJWT. Asymmetric algorithms alone.
 
 A key fits one family of algorithms, and an algorithm one family of keys: a public key is never the secret of an HMAC.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa, utils
+from cryptography.exceptions import UnsupportedAlgorithm
+from jwt import PyJWK, PyJWS, PyJWTError
 
 from hosted_mesh_controller.openid.algorithm import Algorithm
+from hosted_mesh_controller.openid.strict_json import read_object
 
-_ENCODED: Final = re.compile(r"[A-Za-z0-9_-]+")
+_JWS: Final = PyJWS(list(Algorithm))
 _MOST_KEYS: Final = 100
-_SHORTEST_RSA, _LONGEST_RSA = 2048, 8192  # bits
-_LARGEST_EXPONENT: Final = 2**32
-
-
-_CURVES: Final[Mapping[str, ec.EllipticCurve]] = {
-    "P-256": ec.SECP256R1(),
-    "P-384": ec.SECP384R1(),
-    "P-521": ec.SECP521R1(),
-}
-_HASHES: Final[Mapping[str, hashes.HashAlgorithm]] = {
-    "256": hashes.SHA256(),
-    "384": hashes.SHA384(),
-    "512": hashes.SHA512(),
-}
-PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
-
-
-@dataclass(frozen=True)
-class Key:
-    """A public key for signatures. algorithm: the only one that it is for; None for all of its family."""
-
-    family: str
-    public: PublicKey
-    algorithm: str | None
-
-
+Key = Mapping[Algorithm, PyJWK]
+"""One public key, by each algorithm that it may verify."""
 Keys = Mapping[tuple[str, str], Key]
 """Keys by id and family."""
 
 
 @dataclass(frozen=True)
 class Signed:
-    """A token in its parts. Nothing of it is true before its signature is verified."""
+    """A token and its parts. Nothing of it is true before its signature is verified."""
 
     header: Mapping[str, Any]
     claims: Mapping[str, Any]
-    content: bytes
-    signature: bytes
+    text: str
 
 
 def has_form(text: str) -> bool:
@@ -67,46 +39,24 @@ def has_form(text: str) -> bool:
 
 def parsed(text: str) -> Signed:
     """The parts of a token. Raises: ValueError."""
-    header, claims, signature = text.split(".")
-    return Signed(
-        read_object(_decoded(header)),
-        read_object(_decoded(claims)),
-        f"{header}.{claims}".encode("ascii"),
-        _decoded(signature),
-    )
+    if "=" in text:  # PyJWT accepts padding after a signature: one token would have two texts.
+        raise ValueError("base64url")
+    try:
+        found = _JWS.decode_complete(text, options={"verify_signature": False})
+    except PyJWTError:
+        raise ValueError("token") from None
+    return Signed(found["header"], read_object(found["payload"]), text)
 
 
 def is_signed(token: Signed, key: Key, algorithm: Algorithm) -> bool:
     """Whether the key's owner signed the token by this algorithm."""
-    if key.family != algorithm.family or key.algorithm not in (None, str(algorithm)):
+    if algorithm not in key:
         return False
     try:
-        _verify(token, key.public, algorithm)
-    except (InvalidSignature, ValueError, UnsupportedAlgorithm):
+        _JWS.decode_complete(token.text, key[algorithm], [algorithm])
+    except (PyJWTError, ValueError, UnsupportedAlgorithm):
         return False
     return True
-
-
-def _verify(token: Signed, key: PublicKey, algorithm: Algorithm) -> None:
-    """Raises: InvalidSignature, ValueError."""
-    if isinstance(key, ed25519.Ed25519PublicKey):
-        key.verify(token.signature, token.content)
-        return
-    digest = _HASHES[algorithm[2:]]
-    if isinstance(key, rsa.RSAPublicKey):
-        probabilistic = padding.PSS(padding.MGF1(digest), digest.digest_size)
-        key.verify(
-            token.signature,
-            token.content,
-            probabilistic if algorithm.startswith("PS") else padding.PKCS1v15(),
-            digest,
-        )
-        return
-    size = (key.key_size + 7) // 8
-    if len(token.signature) != 2 * size:
-        raise InvalidSignature
-    numbers = (int.from_bytes(part) for part in (token.signature[:size], token.signature[size:]))
-    key.verify(utils.encode_dss_signature(*numbers), token.content, ec.ECDSA(digest))
 
 
 def public_keys(document: Mapping[str, Any]) -> Keys:
@@ -119,75 +69,30 @@ def public_keys(document: Mapping[str, Any]) -> Keys:
         raise ValueError("keys")
     made: dict[tuple[str, str], Key] = {}
     for one in found:
-        identifier = one.get("kid") if isinstance(one, dict) else None
-        if not isinstance(identifier, str) or not identifier or not _is_of_signatures(one):
+        if not isinstance(one, dict) or not _is_of_signatures(one):
             continue
-        try:
-            family, public = _public(one)
-        except (ValueError, UnsupportedAlgorithm):
-            continue
-        if (identifier, family) in made:
+        family = "RSA" if one.get("kty") == "RSA" else one.get("crv")
+        of_family = (algorithm for algorithm in Algorithm if algorithm.family == family)
+        key = {algorithm: public for algorithm in of_family if (public := _read(one, algorithm))}
+        if key and made.setdefault((one["kid"], str(family)), key) is not key:
             raise ValueError("kid")
-        algorithm = one.get("alg")
-        made[identifier, family] = Key(family, public, None if algorithm is None else str(algorithm))
     return made
 
 
-def _is_of_signatures(key: Mapping[str, Any]) -> bool:
-    operations = key.get("key_ops", ["verify"])
+def _is_of_signatures(jwk: Mapping[str, Any]) -> bool:
+    """Whether a key has an id and is for signatures: PyJWT reads neither `use` nor `key_ops`."""
+    identifier, operations = jwk.get("kid"), jwk.get("key_ops", ["verify"])
+    is_for_them = jwk.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations
     # A key set with a private part has lost it.
-    return key.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations and "d" not in key
+    return isinstance(identifier, str) and identifier != "" and is_for_them and "d" not in jwk
 
 
-def _public(key: Mapping[str, Any]) -> tuple[str, PublicKey]:
-    """The family and the key. Raises: ValueError."""
-    match key.get("kty"), key.get("crv"):
-        case "RSA", _:
-            modulus, exponent = _number(key.get("n")), _number(key.get("e"))
-            is_usable = _SHORTEST_RSA <= modulus.bit_length() <= _LONGEST_RSA and exponent < _LARGEST_EXPONENT
-            if not is_usable:
-                raise ValueError("n")
-            return "RSA", rsa.RSAPublicNumbers(exponent, modulus).public_key()
-        case "EC", str(curve) if curve in _CURVES:
-            numbers = ec.EllipticCurvePublicNumbers(_number(key.get("x")), _number(key.get("y")), _CURVES[curve])
-            return curve, numbers.public_key()
-        case "OKP", "Ed25519":
-            return "Ed25519", ed25519.Ed25519PublicKey.from_public_bytes(_decoded(key.get("x")))
-    raise ValueError("kty")
-
-
-def _number(text: Any) -> int:
-    return int.from_bytes(_decoded(text))
-
-
-def _decoded(text: Any) -> bytes:
-    """Bytes of base64url without padding, in the one form that they have. Raises: ValueError."""
-    if not isinstance(text, str) or not _ENCODED.fullmatch(text):
-        raise ValueError("base64url")
-    found = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    if base64.urlsafe_b64encode(found).rstrip(b"=") != text.encode():
-        raise ValueError("base64url")
-    return found
-
-
-def read_object(content: bytes) -> Mapping[str, Any]:
-    """A JSON object without repeated members, special numbers and lone surrogates. Raises: ValueError."""
+def _read(jwk: dict[str, Any], algorithm: Algorithm) -> PyJWK | None:
+    """A key for one algorithm; None if it is for another one, or not usable."""
+    if jwk.get("alg") not in (None, algorithm):
+        return None
     try:
-        found = json.loads(content.decode("utf-8"), parse_constant=_rejected, object_pairs_hook=_unique)
-        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
-    except RecursionError:
-        raise ValueError("depth") from None
-    if not isinstance(found, dict):
-        raise ValueError("object")  # noqa: TRY004 (one kind of error for all that a sender can do)
-    return found
-
-
-def _rejected(name: str) -> None:
-    raise ValueError(name)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("member")
-    return found
+        key = PyJWK(jwk, algorithm)
+    except (PyJWTError, UnsupportedAlgorithm):  # The second one: of an OpenSSL that lacks an algorithm.
+        return None
+    return None if key.Algorithm.check_key_length(key.key) else key
