@@ -357,7 +357,8 @@ def users_own() -> Iterator[tuple[str, Callable[[World], Any]]]:
         pod = {"containers": [container], "volumes": [{"name": "agent", "projected": {"sources": sources}}]}
         template = {"metadata": {"labels": {"app": "agent"}}, "spec": pod}
         spec = {"selector": {"matchLabels": {"app": "agent"}}, "template": template}
-        world.object("dp", "apps/v1:Deployment", "tunnel-agent", {"spec": spec}, parent=agent)
+        metadata = {"annotations": {"pulumi.com/skipAwait": "true"}}
+        world.object("dp", "apps/v1:Deployment", "tunnel-agent", {"spec": spec, "metadata": metadata}, parent=agent)
 
     def debug_proxy(world: World) -> None:
         """Its key stays on the control plane. The user gets its name, and the authority."""
