@@ -25,6 +25,7 @@ from pulumi_hosted_mesh.spec.load import read_document
 from sandbox.proof.deployed import NotObserved
 from sandbox.proof.identity import AGENT
 from tests.engine.library.engine import Stack
+from tests.live.federation.breaking.federation import kubectl
 from tests.live.federation.meshes.crossing import allowed_and_denied, document, together
 from tests.live.federation.meshes.federated import (
     CALLED,
@@ -296,6 +297,12 @@ def serving(meshes: Meshes, *, west_is_near: bool) -> Iterator[Serving]:
         together([*map(made.stack, SERVING), made.east(west_is_near=west_is_near)], *up)
         yield made
     finally:
-        together([meshes.stack("east", bookinfo(*PLACES))], *up)
         with ThreadPoolExecutor() as pool:
             list(pool.map(lambda mesh: made.stack(mesh).destroy(), SERVING))
+        together([meshes.stack("east", bookinfo(*PLACES))], *up)
+        for mesh in SERVING:
+            # Envoy judges the first request of a pooled connection by the policies before: of later tests.
+            kubectl(meshes, mesh, "delete", "pods", f"--selector=app={CALLED}", f"--namespace={NAMESPACE}")
+        for mesh in SERVING:
+            there = (f"deployment/{CALLED}", f"--namespace={NAMESPACE}", "--timeout=120s")
+            kubectl(meshes, mesh, "rollout", "status", *there)
