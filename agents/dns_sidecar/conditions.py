@@ -175,19 +175,26 @@ def _rejected(reason: str, message: str) -> Conditions:
 
 def _omitted(endpoint: Object, zones: list[Zones]) -> list[str]:
     """The parts of a published record that no provider receives."""
-    routed = powerdns.properties_of(for_provider(permitted(endpoint)))
-    if not routed or _is_routed(endpoint, zones):
-        return removed_fields(endpoint)
-    if any(zone.weighted and zone.publishes(endpoint) for zone in zones):
-        return [*removed_fields(endpoint), powerdns.problem(for_provider(permitted(endpoint)))]
-    return [*removed_fields(endpoint), f"{', '.join(routed)}: its provider has no weighted answers of PowerDNS"]
+    given = for_provider(permitted(endpoint))
+    problem = ""
+    if routed := powerdns.properties_of(given):
+        problem = f"{', '.join(routed)}: its provider has no weighted answers of PowerDNS"
+        if _is_weighted(endpoint, zones):
+            problem = powerdns.problem(given)
+    return [*removed_fields(endpoint), *([problem] if problem else [])]
 
 
 def _is_routed(endpoint: Object, zones: list[Zones]) -> bool:
     """Whether a provider answers with some of the record's targets."""
+    if not _is_weighted(endpoint, zones):
+        return False
     given = for_provider(permitted(endpoint))
-    valid = bool(powerdns.properties_of(given)) and not powerdns.problem(given)
-    return valid and any(zone.weighted and zone.publishes(endpoint) for zone in zones)
+    return bool(powerdns.properties_of(given)) and not powerdns.problem(given)
+
+
+def _is_weighted(endpoint: Object, zones: list[Zones]) -> bool:
+    """Whether a PowerDNS with weighted answers publishes a record."""
+    return any(zone.weighted and zone.publishes(endpoint) for zone in zones)
 
 
 def _is_resolved(endpoint: Object, resolve: Callable[[str], set[str]], by_proxies: bool, routed: bool) -> bool:
