@@ -38,7 +38,7 @@ def stale_stacks(states: Mapping[str, Sequence[Resource]], now: datetime | None 
     """states: resources of state exports, by their origin. now: UTC. Default: the current time."""
     everything = [resource for resources in states.values() for resource in resources]
     signed = {_name(one).partition("-signs-")[2]: one for one in _of(everything, SIGNED)}
-    certificates = dict(_given(everything))
+    certificates = dict(_given(signed, everything))
     yield from _requests(everything, signed)
     planes = set()
     for source, resources in states.items():
@@ -74,10 +74,10 @@ def _requests(everything: Sequence[Resource], signed: Mapping[str, Resource]) ->
             yield Staleness(f"whether the request of {mesh} is signed: add the stack root", None)
 
 
-def _given(resources: Sequence[Resource]) -> Iterator[tuple[str, object]]:
+def _given(signed: Mapping[str, Resource], resources: Sequence[Resource]) -> Iterator[tuple[str, object]]:
     """The certificates of roots by mesh: with name constraints that of the component, else of its resource."""
-    for one in _of(resources, SIGNED):
-        yield _name(one).partition("-signs-")[2], (one.get("outputs") or {}).get("certPem")
+    for mesh, one in signed.items():
+        yield mesh, (one.get("outputs") or {}).get("certPem")
     for root in _of(resources, TYPE_MESH_ROOT):
         certificates = (root.get("outputs") or {}).get("certificates")
         yield from (certificates if isinstance(certificates, Mapping) else {}).items()
