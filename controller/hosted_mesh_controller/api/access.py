@@ -70,8 +70,13 @@ def caller(request: Request, has: Has) -> Caller:
     """The holder of the request's token."""
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
     found = _holder(request, has, text.strip()) if scheme.lower() == "bearer" else None
+    return admitted(has, found, "requires a valid token: Authorization: Bearer TOKEN", _BEARER)
+
+
+def admitted(has: Services, found: Caller | None, detail: str, headers: dict[str, str]) -> Caller:
+    """The holder of a token, within its limit. detail, headers: of the answer to a request without a valid one."""
     if found is None or found.role is Role.ADMISSION:
-        raise ApiError(HTTPStatus.UNAUTHORIZED, "requires a valid token: Authorization: Bearer TOKEN", headers=_BEARER)
+        raise ApiError(HTTPStatus.UNAUTHORIZED, detail, headers=headers)
     if not has.limiter.admit(found.token):
         raise ApiError(HTTPStatus.TOO_MANY_REQUESTS, "too many requests for this token", headers={"Retry-After": "1"})
     return found

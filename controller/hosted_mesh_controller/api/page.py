@@ -17,10 +17,10 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import and_, func, select
 
-from hosted_mesh_controller.api import page_forms, rendering
+from hosted_mesh_controller.api import access, page_forms, rendering
 from hosted_mesh_controller.api import page_html as html
 from hosted_mesh_controller.api.access import WRITERS, Has, Services
-from hosted_mesh_controller.api.errors import ApiError, not_found
+from hosted_mesh_controller.api.errors import not_found
 from hosted_mesh_controller.api.operations import operation_row
 from hosted_mesh_controller.api.ordering import present
 from hosted_mesh_controller.api.page_parts import answer
@@ -32,7 +32,7 @@ from hosted_mesh_controller.store.orders import Key
 from hosted_mesh_controller.store.tables import events, objects, operations
 from hosted_mesh_controller.store.tokens import Caller, caller_of
 from hosted_mesh_controller.times import moment
-from hosted_mesh_controller.vocabulary import Action, KindName, Role
+from hosted_mesh_controller.vocabulary import Action, KindName
 
 router: Final = APIRouter(
     prefix="/page", include_in_schema=False, default_response_class=HTMLResponse, route_class=PageRoute
@@ -45,12 +45,8 @@ _MOST_OBJECTS: Final = 500
 def reader(request: Request, has: Has) -> Caller:
     """The holder of the token in the request's password."""
     found = caller_of(has.database, _password(request.headers.get("authorization", "")))
-    if found is None or found.role is Role.ADMISSION:
-        header = 'Basic realm="hosted-mesh: any name, your token as password", charset="UTF-8"'
-        raise ApiError(HTTPStatus.UNAUTHORIZED, "requires a token as password", headers={"WWW-Authenticate": header})
-    if not has.limiter.admit(found.token):
-        raise ApiError(HTTPStatus.TOO_MANY_REQUESTS, "too many requests for this token", headers={"Retry-After": "1"})
-    return found
+    header = 'Basic realm="hosted-mesh: any name, your token as password", charset="UTF-8"'
+    return access.admitted(has, found, "requires a token as password", {"WWW-Authenticate": header})
 
 
 By = Annotated[Caller, Depends(reader)]
@@ -58,9 +54,7 @@ By = Annotated[Caller, Depends(reader)]
 
 def seen_tenant(tenant: str, by: By, has: Has) -> str:
     """The tenant of the path. For a token of another tenant it does not exist."""
-    if not by.may_see(tenant) or tenant not in has.settings.tenants:
-        raise not_found()
-    return tenant
+    return access.seen_tenant(tenant, by, has)
 
 
 Tenant = Annotated[str, Depends(seen_tenant)]
