@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lightkube.resources.core_v1 import Namespace
 
@@ -24,6 +24,7 @@ from tests.support.clusters import client_of
 from tests.support.kubectl import Kubectl
 from tests.support.waiting import eventually
 
+T = TypeVar("T")
 HOSTED = "olm"
 HOST = "packages.sandbox.test"
 PROCESSES = Path(__file__).parent / "programs/processes_of.py"
@@ -79,10 +80,21 @@ class Hosting:
         metadata = {"name": package, "namespace": "operators"}
         self.apply({"apiVersion": f"{OLM}/v1alpha1", "kind": "Subscription", "metadata": metadata, "spec": spec})
 
-    def touch(self, package: str = "demo") -> None:
-        """One more event of a Subscription, which changes nothing."""
-        touched = f"touched={time.time():.0f}"
-        self.user("annotate", f"subscriptions.{OLM}", package, "-n", "operators", "--overwrite", touched)
+    def eventually(self, look: Callable[[], T], awaited: str) -> T:
+        """The first true answer of `look`. A failure has OLM's view as a note."""
+        try:
+            return eventually(look, awaited)
+        except AssertionError as error:
+            error.add_note(self.view())
+            raise
+
+    def view(self) -> str:
+        """Spec and status of Subscriptions and InstallPlans, and catalog-operator's last log lines."""
+        kinds = f"subscriptions.{OLM},installplans.{OLM}"
+        fields = r"{range .items[*]}{.kind} {.metadata.name} {.spec} {.status.phase}{.status.conditions}{'\n'}{end}"
+        found = self.user.run("get", kinds, "-n", "operators", "-o", f"jsonpath={fields}")
+        log = self.provider.run("logs", "deployment/catalog-operator", "-n", self.namespace, "--tail=50")
+        return "\n".join((found.stdout, found.stderr, log.stdout, log.stderr))
 
     def remove(self) -> None:
         """Removes the Subscription and what it installed, as a user does."""

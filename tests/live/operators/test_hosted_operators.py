@@ -76,10 +76,31 @@ def test_packages_are_listed_in_the_hosted_cluster(hosting: Hosting) -> None:
     }
 
 
+def waiting_plan(hosting: Hosting, version: str) -> str:
+    """The plan that waits for this version's approval."""
+
+    def look() -> list[str]:
+        assert version not in hosting.csvs(), f"{version} is installed without an approval"
+        plans = hosting.olm("installplans")
+        return [name for name, one in plans.items() if one.get("status", {}).get("phase") == "RequiresApproval"]
+
+    (plan,) = hosting.eventually(look, f"{version} waits for its approval")
+    assert hosting.olm("installplans")[plan]["spec"]["clusterServiceVersionNames"] == [version]
+    return plan
+
+
+def approve(hosting: Hosting, plan: str) -> None:
+    target = (f"installplan.{OLM}", plan, "-n", "operators")
+    hosting.user("patch", *target, "--type=merge", "-p", '{"spec":{"approved":true}}')
+
+
 def test_a_subscription_becomes_a_running_operator_on_its_nodes(hosting: Hosting) -> None:
     began = time.monotonic()
-    hosting.subscribe("stable")
-    eventually(lambda: hosting.has("demo.v1.0.0"), "demo.v1.0.0 is installed")
+    # OLM lists the Subscriptions twice for one resolution: first for the approval, then for the channel. If both change
+    # in between, the upgrade is approved by the old value. So the approval is Manual long before the channel changes.
+    hosting.subscribe("stable", approval="Manual")
+    approve(hosting, waiting_plan(hosting, "demo.v1.0.0"))
+    hosting.eventually(lambda: hosting.has("demo.v1.0.0"), "demo.v1.0.0 is installed")
     print(f"\nfrom Subscription to a running operator: {time.monotonic() - began:.1f} s")
     # One ReplicaSet, with the placement: the first Pod had it too.
     sets = hosting.user.get("replicasets", "-n", "operators")["items"]
@@ -142,42 +163,15 @@ def status(hosting: Hosting, *options: str) -> tuple[int, str]:
     return done.exit_code, done.stdout
 
 
-def waiting_plans(hosting: Hosting) -> list[str]:
-    plans = hosting.olm("installplans")
-    return [name for name, one in plans.items() if one.get("status", {}).get("phase") == "RequiresApproval"]
-
-
-def waiting_plan(hosting: Hosting) -> list[str]:
-    """The plans that wait for an approval, as soon as there is one.
-
-    OLM resolves at events. One that it misses is made up for by its next listing, which may take 15 minutes
-    (operator-framework/operator-lifecycle-manager, issues 901 and 2795). So there is one more event in each minute.
-    """
-    last = time.monotonic()
-
-    def look() -> list[str]:
-        nonlocal last
-        found = waiting_plans(hosting)
-        if not found and time.monotonic() - last > 60:
-            hosting.touch()
-            last = time.monotonic()
-        return found
-
-    return eventually(look, "the upgrade waits for its approval")
-
-
 def test_an_upgrade_waits_for_its_approval_and_a_blocking_operator_keeps_all_versions(hosting: Hosting) -> None:
     hosting.subscribe("fast", approval="Manual")
-    (plan,) = waiting_plan(hosting)
-    assert hosting.olm("installplans")[plan]["spec"]["clusterServiceVersionNames"] == ["demo.v1.1.0"]
+    plan = waiting_plan(hosting, "demo.v1.1.0")
     assert hosting.csvs() == {"demo.v1.0.0": ("Succeeded", "InstallSucceeded")}
 
     condition(hosting, "False")
-    hosting.user(
-        "patch", f"installplan.{OLM}", plan, "-n", "operators", "--type=merge", "-p", '{"spec":{"approved":true}}'
-    )
+    approve(hosting, plan)
     waits = ("Pending", "OperatorConditionNotUpgradeable")
-    eventually(lambda: hosting.csvs().get("demo.v1.1.0") == waits, "demo.v1.1.0 waits")
+    hosting.eventually(lambda: hosting.csvs().get("demo.v1.1.0") == waits, "demo.v1.1.0 waits")
     assert hosting.csvs()["demo.v1.0.0"][0] in ("Succeeded", "Replacing")
 
     code, text = status(hosting, "--output", "json")
@@ -193,7 +187,7 @@ def test_an_upgrade_waits_for_its_approval_and_a_blocking_operator_keeps_all_ver
     assert "blocked by operator demo.v1.0.0 in namespace operators: Migrating: data moves" in refused.text
 
     condition(hosting, "True")
-    eventually(lambda: hosting.has("demo.v1.1.0"), "demo.v1.1.0 is installed")
+    hosting.eventually(lambda: hosting.has("demo.v1.1.0"), "demo.v1.1.0 is installed")
     eventually(lambda: "demo.v1.0.0" not in hosting.csvs(), "the old version is gone")
     sets = hosting.user.get("replicasets", "-n", "operators")["items"]
     assert all(one["spec"]["template"]["spec"].get("nodeSelector") == POOL for one in sets)
@@ -205,13 +199,13 @@ def test_an_upgrade_waits_for_its_approval_and_a_blocking_operator_keeps_all_ver
 def test_an_install_ends_after_olm_operator_is_killed_in_its_middle(hosting: Hosting) -> None:
     hosting.remove()
     hosting.subscribe("stable")
-    eventually(lambda: "demo.v1.0.0" in hosting.csvs(), "the install begins")
+    hosting.eventually(lambda: "demo.v1.0.0" in hosting.csvs(), "the install begins")
     (process,) = (one for one in hosting.processes() if one["program"] == "olm")
     hosting.send("STOP", process)
     # It cannot write this any more.
     assert not hosting.has("demo.v1.0.0")
     hosting.send("KILL", process)
-    eventually(lambda: hosting.has("demo.v1.0.0"), "demo.v1.0.0 is installed")
+    hosting.eventually(lambda: hosting.has("demo.v1.0.0"), "demo.v1.0.0 is installed")
     (container,) = hosting.pods()[process["pod"]]["status"]["containerStatuses"]
     assert container["restartCount"] == 1
 
@@ -225,7 +219,7 @@ def faults(hosting: Hosting) -> list[tuple[str, str]]:
 
 def test_an_operator_with_webhooks_and_an_aggregated_api_serves_the_hosted_cluster(hosting: Hosting) -> None:
     hosting.subscribe("stable", package="gadgets")
-    eventually(lambda: hosting.has("gadgets.v1.0.0"), "gadgets.v1.0.0 is installed")
+    hosting.eventually(lambda: hosting.has("gadgets.v1.0.0"), "gadgets.v1.0.0 is installed")
     pods = hosting.user.get("pods", "-n", "operators", "-l", "app in (gadgets,views)")["items"]
     assert [one["spec"]["nodeSelector"] for one in pods] == [POOL, POOL]
 
@@ -292,7 +286,7 @@ def test_an_install_continues_after_the_hosted_clusters_api_server_was_away(host
         time.sleep(AWAY)
     finally:
         hosting.sandbox.run("wan", ["kill", "-CONT", str(pid)], check=True)
-    eventually(lambda: hosting.has("demo.v1.0.0"), "demo.v1.0.0 is installed")
+    hosting.eventually(lambda: hosting.has("demo.v1.0.0"), "demo.v1.0.0 is installed")
     after = {name: one["status"]["containerStatuses"][0]["restartCount"] for name, one in hosting.pods().items()}
     assert after == before
 

@@ -65,7 +65,7 @@ def test_each_installs_from_its_own_catalog_on_its_own_nodes(both: tuple[Hosting
     for one in both:
         one.subscribe("stable")
     for one in both:
-        eventually(lambda one=one: one.has("demo.v1.0.0"), f"{one.namespace}: demo.v1.0.0 is installed")
+        one.eventually(lambda one=one: one.has("demo.v1.0.0"), f"{one.namespace}: demo.v1.0.0 is installed")
         (pod,) = one.user.get("pods", "-n", "operators")["items"]
         assert pod["spec"]["nodeSelector"] == POOL
         running = [each for each in one.processes() if each["program"] != "opm"]
@@ -136,6 +136,6 @@ def test_one_is_removed_and_the_others_objects_stay_as_they_were(both: tuple[Hos
     assert (objects(other.provider, other.namespace), other.olm("catalogsources", "olm").keys()) == before
     other.remove()
     other.subscribe("stable")
-    eventually(lambda: other.has("demo.v1.0.0"), "the other one installs as before")
+    other.eventually(lambda: other.has("demo.v1.0.0"), "the other one installs as before")
     other.remove()
     other.stack().destroy()

@@ -70,7 +70,7 @@ def test_a_pod_without_the_placement_does_not_reach_the_control_plane(hosting: H
 
 def test_an_operator_starts_on_the_pool_and_reaches_the_control_plane(hosting: Hosting) -> None:
     hosting.subscribe("stable")
-    eventually(lambda: hosting.has("demo.v1.0.0"), "demo.v1.0.0 is installed")
+    hosting.eventually(lambda: hosting.has("demo.v1.0.0"), "demo.v1.0.0 is installed")
     (pod,) = hosting.user.get("pods", "-n", "operators")["items"]
     assert pod["spec"]["nodeName"] == OPERATORS
     assert reaches(hosting, pod["metadata"]["name"], "operators")
@@ -81,7 +81,7 @@ def test_an_operator_starts_on_the_pool_and_reaches_the_control_plane(hosting: H
 
 def test_an_upgrade_starts_there_too(hosting: Hosting) -> None:
     hosting.subscribe("fast")
-    eventually(lambda: hosting.has("demo.v1.1.0"), "demo.v1.1.0 is installed")
+    hosting.eventually(lambda: hosting.has("demo.v1.1.0"), "demo.v1.1.0 is installed")
 
     def nodes() -> set[str]:
         return {one["spec"].get("nodeName", "") for one in hosting.user.get("pods", "-n", "operators")["items"]}
