@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import itertools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +14,7 @@ from pulumi_hosted_mesh.clusters.kubeconfig import Kubeconfig
 
 from tests.live.federation.breaking.federation import kubectl
 from tests.live.federation.meshes.federated import Meshes
+from tests.support.waiting import eventually
 
 Rights = Mapping[str, Sequence[tuple[str, str]]]
 """For a verb, groups and resources."""
@@ -53,7 +56,10 @@ OF_THE_CONTROL_PLANE: Rights = {"get": [("", "secrets")], "list": [("apps", "dep
 def limited(
     meshes: Meshes, mesh: str | None, namespace: str, everywhere: Rights, there: Rights
 ) -> Iterator[Kubeconfig]:
-    """mesh: whose data plane; None: the control plane's cluster. there: rights in this namespace alone."""
+    """mesh: whose data plane; None: the control plane's cluster. there: rights in this namespace alone.
+
+    The API server's authorizer has changed roles a moment later, also those that are removed at the end.
+    """
     own, group = {"name": "limited", "namespace": namespace}, "rbac.authorization.k8s.io"
     made: list[dict[str, Any]] = [{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": own}]
     for prefix, metadata, rights in (("Cluster", {"name": "limited"}, everywhere), ("", own, there)):
@@ -71,7 +77,18 @@ def limited(
         ]
     everything = {"apiVersion": "v1", "kind": "List", "items": made}
     kubectl(meshes, mesh, "create", "--filename=-", given=everything)
+
+    def admitted() -> list[bool]:
+        """Whether the first right of each of both roles is in force."""
+        firsts: tuple[tuple[Rights, dict[str, str]], ...] = ((everywhere, {}), (there, {"namespace": namespace}))
+        return [
+            _admitted(meshes, mesh, f"system:serviceaccount:{namespace}:limited", verb, *pairs[0], **where)
+            for rights, where in firsts
+            for verb, pairs in itertools.islice(rights.items(), 1)
+        ]
+
     try:
+        eventually(lambda: all(admitted()), "the rights are in force")
         cluster = meshes.sandbox.control_plane if mesh is None else meshes.cluster(mesh)
         authority = base64.b64encode(cluster.certificate_authority.read_bytes()).decode()
         token = kubectl(meshes, mesh, "create", "token", "limited", f"-n={namespace}").strip()
@@ -81,3 +98,17 @@ def limited(
         )
     finally:
         kubectl(meshes, mesh, "delete", "--filename=-", "--ignore-not-found", given=everything)
+        eventually(lambda: not any(admitted()), "the rights are gone")
+
+
+def _admitted(meshes: Meshes, mesh: str | None, user: str, verb: str, api: str, resource: str, **where: str) -> bool:
+    """As the API server decides it now. resource: may have a subresource."""
+    name, _, part = resource.partition("/")
+    asked = {"verb": verb, "group": api, "resource": name, "subresource": part, **where}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": user, "resourceAttributes": asked},
+    }
+    answer = json.loads(kubectl(meshes, mesh, "create", "--filename=-", "--output=json", given=review))
+    return bool(answer["status"]["allowed"])

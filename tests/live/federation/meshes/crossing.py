@@ -15,7 +15,7 @@ from lightkube.resources.core_v1 import Service
 from pulumi_hosted_mesh.cli.command import app
 from typer.testing import CliRunner
 
-from sandbox.proof.deployed import NotObserved
+from sandbox.proof.deployed import NotObserved, eventually
 from sandbox.proof.identity import AGENT
 from tests.engine.library.engine import Run, Stack
 from tests.live.federation.meshes.federated import (
@@ -202,6 +202,21 @@ class Crossing:
         for one, given in self.answers(asked, MANY).items():
             if any(answer.pod for answer in given):
                 raise NotObserved(f"{one} is still answered: {given[-1]}")
+
+
+def settled(meshes: Meshes, **statuses: int) -> None:
+    """Waits until many requests of each caller in a row have its status. At a time, for the workers of a proxy have
+    connections of their own, and the first request of one that is left over has the policies before."""
+    call = http_call(meshes.cluster("east").addresses.gateway, PORT, f"{HOST}:{PORT}")
+
+    def look() -> None:
+        for caller, status in statuses.items():
+            agent = meshes.deployed.program_of(meshes.pod("east", caller), AGENT)
+            given = answers_in(meshes.deployed.enter(agent), [call] * MANY, together=8)
+            if (found := Counter(one.status for one in given)) != {status: MANY}:
+                raise NotObserved(f"{caller}: {dict(found)}, not {status}")
+
+    eventually(look, seconds=120)
 
 
 def allowed_and_denied(meshes: Meshes, mesh: str, name: str, namespace: str) -> Counter[str]:

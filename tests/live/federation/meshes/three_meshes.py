@@ -129,5 +129,7 @@ def configuration(meshes: Meshes, mesh: str, name: str, namespace: str) -> str:
 
 def of_proxy(meshes: Meshes, mesh: str, name: str, namespace: str, path: str) -> str:
     """A page of the proxy of a Pod. name: its label app."""
-    (pod,) = meshes.client(mesh).list(Pod, namespace=namespace, labels={"app": name})
-    return meshes.deployed.of_proxy(meshes.deployed.program_of(pod, AGENT), path)
+    pods = list(meshes.client(mesh).list(Pod, namespace=namespace, labels={"app": name}))
+    if len(pods) != 1:
+        raise NotObserved(f"{name} of {mesh} has {len(pods)} Pods")
+    return meshes.deployed.of_proxy(meshes.deployed.program_of(pods[0], AGENT), path)
