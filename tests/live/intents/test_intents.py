@@ -134,7 +134,7 @@ def answer_so(shop: Shop, wanted: Calls) -> None:
         if different := {call: status for call, status in found.items() if status != wanted[call]}:
             raise NotObserved(f"other statuses than wanted: {different}")
 
-    eventually(look, seconds=20)
+    eventually(look, seconds=120)
 
 
 @pytest.mark.parametrize("api", ["istio", "gateway-api"])
@@ -191,18 +191,19 @@ def test_proxies_answer_each_call_as_the_evaluator_predicts(
     calls = [*all_calls(shop, *issuers)]
     assert len(calls) >= 200
     predicted = [evaluator.judge(call) for call, _ in calls]
-    differing = [*range(len(calls))]
-    for _ in range(3):  # a connection of before may have been left over
-        answers = shop.answers([calls[at] for at in differing])
-        found = [
-            at for at, answer in zip(differing, answers, strict=True) if answer.is_allowed != predicted[at].allowed
-        ]
-        differing = found
-        if not differing:
-            return
-    verdicts = [f"{calls[at][0]} {dict(calls[at][0].claims)}: predicted {predicted[at]}" for at in differing[:20]]
-    report = "\n".join([f"seed {seed}: {len(differing)} of {len(calls)} calls", *verdicts, yaml.safe_dump(given)])
-    pytest.fail(report, pytrace=False)
+
+    def look() -> None:
+        """All of them at one time. A connection of before may be left over, and keys of tokens arrive by themselves."""
+        answers = zip(calls, predicted, shop.answers(calls), strict=True)
+        wrong = [(call, verdict) for (call, _), verdict, answer in answers if answer.is_allowed != verdict.allowed]
+        if wrong:
+            verdicts = [f"{call} {dict(call.claims)}: predicted {verdict}" for call, verdict in wrong[:20]]
+            raise NotObserved("\n".join([f"seed {seed}: {len(wrong)} of {len(calls)} calls", *verdicts]))
+
+    try:
+        eventually(look, seconds=120)
+    except NotObserved as error:
+        pytest.fail(f"{error}\n{yaml.safe_dump(given)}", pytrace=False)
 
 
 def test_a_caller_does_not_choose_the_address_that_ranges_compare(shop: Shop) -> None:
@@ -220,13 +221,13 @@ def test_a_caller_does_not_choose_the_address_that_ranges_compare(shop: Shop) ->
         if found != [FORBIDDEN, FORBIDDEN]:  # a connection of before may be left over, as in `answer_so`
             raise NotObserved(f"statuses {found}")
 
-    eventually(look, seconds=20)
+    eventually(look, seconds=120)
 
 
 @pytest.mark.parametrize(
     ("api", "route"),
     [
-        ("istio", "/namespaces/books/virtual-service/shop-page-reviews"),
+        ("istio", f"outbound|{PORT}|v2|reviews.books.svc.cluster.local"),
         ("gateway-api", f"outbound|{PORT}||reviews-v2.books.svc.cluster.local"),
     ],
 )
@@ -243,7 +244,7 @@ def test_a_thousand_requests_are_shared_by_the_weights(shop: Shop, api: str, rou
         if route not in shop.deployed.of_proxy(agent, "/config_dump?resource=dynamic_route_configs"):
             raise NotObserved(f"page's proxy has no {route} yet")
 
-    eventually(routed, seconds=60)
+    eventually(routed, seconds=120)
     shop.warm("page", ["reviews"])
     answers = shop.send("page", [shop.request("reviews")] * many, together=8)
     assert {one.status for one in answers} == {OPEN}
@@ -256,7 +257,13 @@ def test_a_broken_circuit_refuses_what_exceeds_its_limits(shop: Shop, outside: O
     open_to_page = {**READERS, "access": []}
     shop.up(document(open_to_page))
     shop.warm("page", ["reviews"])
-    assert Counter(one.status for one in shop.send("page", slow, together=10)) == {OPEN: 10}
+
+    def unlimited() -> None:
+        """Routes and limits of the test before leave a moment after its policies."""
+        if (found := Counter(one.status for one in shop.send("page", slow, together=10))) != {OPEN: 10}:
+            raise NotObserved(f"statuses {dict(found)}")
+
+    eventually(unlimited, seconds=120)
     shop.up(document({**open_to_page, "circuitBreaking": {"maxConnections": 1, "maxPendingRequests": 1}}))
 
     def limited() -> None:
@@ -266,7 +273,7 @@ def test_a_broken_circuit_refuses_what_exceeds_its_limits(shop: Shop, outside: O
         if len(overflows) < 4 or not passed or len(overflows) + len(passed) != len(answers):
             raise NotObserved(f"answers {Counter((one.status, one.why[:80]) for one in answers)}")
 
-    eventually(limited, seconds=60)
+    eventually(limited, seconds=120)
 
 
 def external(name: str, host: str, **more: Any) -> Document:
@@ -303,7 +310,7 @@ def answered(look: Callable[[], Answer], status: int | None, pod: str | None = N
         if ((found := look()).status, found.pod) != (status, pod):
             raise NotObserved(f"{found}, not {status} of {pod}")
 
-    eventually(same, seconds=30)
+    eventually(same, seconds=120)
 
 
 def outward(shop: Shop, caller: str, host: str, port: int = 80, path: str = "/") -> Answer:
@@ -373,7 +380,7 @@ def test_calls_leave_by_the_egress_gateway_which_judges_the_caller(shop: Shop, o
             if not any(f'"GET {path}" {status} ' in line for line in lines):
                 raise NotObserved(f"the access log has no {status} of {path}: {lines[-6:]}")
 
-    eventually(logged, seconds=30)
+    eventually(logged, seconds=120)
 
 
 @pytest.mark.usefixtures("outside")
@@ -399,7 +406,7 @@ def test_gateways_of_one_intent_are_made_and_carry_its_calls_only(shop: Shop) ->
         if answer.status != OPEN or f"/ns/{NAMESPACE}/sa/between-egress" not in last:
             raise NotObserved(f"{answer}")
 
-    eventually(arrived, seconds=30)
+    eventually(arrived, seconds=120)
     answer_so(
         shop, {("page", "reviews", "POST", "/"): FORBIDDEN, ("ratings", "reviews", "GET", "/reviews/1"): FORBIDDEN}
     )
@@ -441,7 +448,7 @@ def test_bytes_pass_for_the_named_client_alone_also_by_the_egress_gateway(shop: 
         if found != {"reviews": once_each, "egress": once_each, "ratings": of_gateway}:
             raise NotObserved(f"judged {found}")
 
-    eventually(judged, seconds=60)
+    eventually(judged, seconds=120)
     for (caller, callee), wanted in calls.items():
         assert evaluator.judge(Call(key(caller), key(callee), port=TCP_PORT)).allowed is wanted
     answer_so(shop, {("page", "reviews", "GET", "/"): FORBIDDEN, ("page", "ratings", "GET", "/"): FORBIDDEN})

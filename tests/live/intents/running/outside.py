@@ -41,7 +41,7 @@ class Outside:
             if not any(all(word in line.split() for word in words) for line in self.lines()[since:]):
                 raise NotObserved(f"no line with {words} in {self.lines()[since:]}")
 
-        eventually(look, seconds=20)
+        eventually(look, seconds=120)
 
 
 @contextmanager

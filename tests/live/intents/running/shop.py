@@ -219,7 +219,7 @@ class Shop(Meshes):
                     raise NotObserved(f"a proxy has no {mark} yet")
                 agents.remove(agent)
 
-        eventually(look, seconds=60)
+        eventually(look, seconds=120)
 
     def send(self, caller: str, calls: Sequence[Document], together: int = 1) -> list[Answer]:
         """The answers of calls from a service's first Pod, in order. together: the number of calls at a time."""
@@ -238,7 +238,7 @@ class Shop(Meshes):
                 raise NotObserved(f"Service {name} has no address yet")
             return str(found[0].ip)
 
-        return eventually(look, seconds=60)
+        return eventually(look, seconds=120)
 
     def request(self, callee: str, method: str = "GET", path: str = "/", **headers: str) -> Document:
         """A call to a service, by its whole name. headers: `authorization` is a token's."""
