@@ -74,7 +74,7 @@ class Deployed:
     mesh: MeshFacts
     engine_states: Callable[[], Sequence[Mapping[str, Any]]]  # of the mesh's stacks, with their secrets in plain text
     gateways: Callable[[], Iterable[tuple[str, str]]]  # namespace and name of those in the document
-    patience: float = 90  # seconds to wait for a ready sample workload
+    patience: float = 90  # seconds to wait for a ready sample workload and its answers
 
     @classmethod
     def of(cls, sandbox: Sandbox, tools: Tools) -> Deployed:

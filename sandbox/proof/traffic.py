@@ -22,11 +22,11 @@ def observe(deployed: Deployed) -> str:
     caller = deployed.program_of(pods[workloads.CALLER], AGENT)
     spiffe = f"spiffe://{deployed.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{workloads.CALLER}"
 
-    headers = eventually(lambda: answered(deployed, caller, 200), seconds=20)
+    headers = eventually(lambda: answered(deployed, caller, 200), seconds=deployed.patience)
     arrived_from(headers, spiffe)
     with denied(deployed, spiffe):
-        eventually(lambda: answered(deployed, caller, 403), seconds=45)
-    eventually(lambda: answered(deployed, caller, 200), seconds=30)
+        eventually(lambda: answered(deployed, caller, 403), seconds=60)
+    eventually(lambda: answered(deployed, caller, 200), seconds=max(30, deployed.patience))
     return f"200 from {spiffe}; 403 under an AuthorizationPolicy; 200 after it was deleted"
 
 

@@ -46,7 +46,7 @@ def injection(deployed: Deployed) -> str:
     if not workloads.has_proxy(answer):
         raise NotObserved("a new Pod came back without a sidecar")
     name = called(urls, before, get_text(deployed.sandbox.data_plane, "/metrics"), ANSWERED)
-    eventually(lambda: require_log_entry(istiod.log(deployed), "sidecar injection", word), seconds=10)
+    eventually(lambda: require_log_entry(istiod.log(deployed), "sidecar injection", word), seconds=30)
     seen = f"the API server counted a call of {urls[name]}, and istiod logged it"
     return f"a new Pod came back with {workloads.PROXY}; {seen}"
 
@@ -62,7 +62,7 @@ def validation(deployed: Deployed) -> str:
         raise NotObserved(f"a Gateway with host */{word}/* was accepted")
     reason = refusal(message, urls)
     name = called(urls, before, get_text(deployed.sandbox.data_plane, "/metrics"), REFUSED)
-    eventually(lambda: require_log_entry(istiod.log(deployed), "configuration is invalid", word), seconds=10)
+    eventually(lambda: require_log_entry(istiod.log(deployed), "configuration is invalid", word), seconds=30)
     if message := _refused(deployed, word, f"{word}.example.com"):
         raise NotObserved(f"a valid Gateway was refused too: {message[:200]}")
     seen = f"the API server counted a refusal by {urls[name]}, and istiod logged it"

@@ -86,6 +86,15 @@ class Observed:
                 found[reporter, workload, self.principal(caller), *destination, status.strip("_")] = number
         return found
 
+    def knows_the_called(self, name: str) -> None:
+        """Raises NotObserved unless a caller's proxy has the called workload's Pod: endpoints arrive by themselves."""
+        host, status = f"{workloads.CALLED}.{self.namespace}.svc.cluster.local", self.pods[workloads.CALLED].status
+        assert status is not None
+        endpoint = f"outbound|{workloads.PORT}||{host}::{status.podIP}:"
+        agent = self.deployed.program_of(self.pods[name], AGENT)
+        if endpoint not in self.deployed.of_proxy(agent, "/clusters"):
+            raise NotObserved(f"the proxy of {name} has no {endpoint}")
+
     def send_from_outside(self, **plan: int) -> None:
         """Requests through the gateway, from a network without a mesh; the first once it has its route."""
         gateway = self.gateway_address
@@ -97,7 +106,7 @@ class Observed:
                 raise NotObserved(f"the gateway answered {found['status']}: {found['body'][:120]}")
 
         # Until then the gateway answers by itself, which is no request to the workload.
-        eventually(lambda: answer(first), seconds=60)
+        eventually(lambda: answer(first), seconds=120)
         for status in others:
             answer(status)
 
@@ -184,7 +193,7 @@ class Observed:
         if (found := self.edges(counter)) != expected:
             raise NotObserved(f"too many: {found - expected}, missing: {expected - found}")
 
-    def settles(self, expected: Edges, *, seconds: float = 60) -> None:
+    def settles(self, expected: Edges, *, seconds: float = 120) -> None:
         """Waits until the collector has exactly these numbers, and has them still after all proxies pushed again."""
 
         def equal() -> float:
@@ -198,5 +207,5 @@ class Observed:
             if (now := self.own("messages_total")) < seen + 2 * self.own("streams"):
                 raise NotObserved(f"the collector has {now - seen} more messages")
 
-        eventually(pushed_twice, seconds=60)
+        eventually(pushed_twice, seconds=120)
         equal()

@@ -88,7 +88,7 @@ def has_address(deployed: Deployed) -> None:
 def apply_all(deployed: Deployed, *objects: Any) -> None:
     """Objects of the data plane, in order; webhooks may answer a moment later."""
     for one in objects:
-        eventually(lambda: apply(deployed.data_plane, one), seconds=60)  # noqa: B023 (called at once)
+        eventually(lambda: apply(deployed.data_plane, one), seconds=120)  # noqa: B023 (called at once)
 
 
 def ready(deployed: Deployed, namespace: str, name: str) -> PodModel:

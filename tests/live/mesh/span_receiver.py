@@ -61,7 +61,7 @@ def receiver_of_spans(deployed: Deployed) -> Iterator[Callable[[int], None]]:
             if len(pods) != replicas or not all(map(workloads.is_ready, pods)):
                 raise NotObserved(f"{len(pods)} Pods of the receiver")
 
-        eventually(is_scaled, seconds=60)
+        eventually(is_scaled, seconds=120)
 
     for one in made:
         cluster.apply(workloads.parse(one), force=True)
@@ -105,7 +105,7 @@ def has_spans(observed: Observed, expected: Counter[tuple[str, int, str]], befor
             raise NotObserved(f"too many: {counted - expected}, missing: {expected - counted}")
         return found
 
-    eventually(equal, seconds=90)
+    eventually(equal, seconds=120)
     time.sleep(6)  # Envoy sends spans each five seconds
     return equal()
 

@@ -11,6 +11,7 @@ import yaml
 from lightkube import ApiError
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.models.core_v1 import Pod as PodModel
+from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.admissionregistration_v1 import MutatingWebhookConfiguration
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Pod, Service
@@ -140,7 +141,7 @@ def test_a_drain_takes_one_pod_at_a_time(deployed: Deployed) -> None:
         if budget.status is None or budget.status.disruptionsAllowed != 1:
             raise NotObserved("the budget has not counted both Pods yet")
 
-    eventually(allows_one, seconds=60)
+    eventually(allows_one, seconds=120)
     evict(first)
     with pytest.raises(ApiError, match="disruption budget"):
         evict(second)
@@ -166,6 +167,14 @@ def test_one_that_was_made_before_the_webhooks_is_healed_by_a_restart(deployed: 
                 return pod
         raise NotObserved("no new Pod was made")
 
+    def not_injected() -> None:
+        """The API server knows that the webhooks are gone a moment later."""
+        template = deployed.data_plane.get(Deployment, NAME, namespace=deployed.mesh.namespace).spec.template
+        labels, annotations = template.metadata.labels, template.metadata.annotations
+        metadata = ObjectMeta(name="tried", namespace=deployed.mesh.namespace, labels=labels, annotations=annotations)
+        if images(deployed.data_plane.create(Pod(metadata=metadata, spec=template.spec), dry_run=True)) != ["auto"]:
+            raise NotObserved("a new Pod is injected still")
+
     def refused(pod: PodModel) -> None:
         now = deployed.data_plane.get(Pod, name_of(pod), namespace=deployed.mesh.namespace)
         statuses = (now.status.containerStatuses or []) if now.status else []
@@ -174,6 +183,7 @@ def test_one_that_was_made_before_the_webhooks_is_healed_by_a_restart(deployed: 
 
     old = [name_of(pod) for pod in eventually(lambda: two_ready(deployed), seconds=120)]
     with without_webhooks_of(MutatingWebhookConfiguration, deployed):
+        eventually(not_injected, seconds=120)
         deployed.data_plane.delete(Pod, old[0], namespace=deployed.mesh.namespace, grace_period=0)
         made = eventually(lambda: the_new_pod(old), seconds=120)
         assert images(made) == ["auto"]

@@ -18,7 +18,12 @@ def test_strict_in_the_meshs_own_namespace_holds_for_all(live_sandbox, tools):
     strict = PeerAuthentication.from_dict({"metadata": metadata, "spec": {"mtls": {"mode": "STRICT"}}})
 
     def answers(status: int) -> dict[str, str]:
-        return eventually(lambda: traffic.answered(deployed, caller, status), seconds=60)
+        return eventually(lambda: traffic.answered(deployed, caller, status), seconds=120)
+
+    def restored() -> None:
+        """By mutual TLS again, as the next file's tests find it."""
+        spiffe = f"spiffe://{deployed.mesh.trust_domain}/ns/{workloads.NAMESPACE}/sa/{workloads.CALLER}"
+        traffic.arrived_from(traffic.answered(deployed, caller, 200), spiffe)
 
     try:
         with mesh.plaintext(deployed):
@@ -30,3 +35,4 @@ def test_strict_in_the_meshs_own_namespace_holds_for_all(live_sandbox, tools):
             answers(200)
     finally:
         workloads.deploy(deployed)  # which puts their own one back
+        eventually(restored, seconds=120)

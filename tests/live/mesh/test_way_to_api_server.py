@@ -98,7 +98,7 @@ def test_istiod_reads_its_data_plane_by_that_way_alone(deployed: Deployed, tmp_p
         try:
             # istiod is ready once it has read all kinds that it watches.
             update(deployed.sandbox, deployed.tools, file)
-            received = eventually(lambda: _received(deployed, proxy), seconds=60)
+            received = eventually(lambda: _received(deployed, proxy), seconds=120)
             assert received["targets"] == [f"{HOST}:443"]
             assert received["names"] == [TLS_NAME]
             assert {one.partition(PATH)[0] for one in received["paths"]} == {""}
@@ -148,5 +148,5 @@ def _configures_proxies(deployed: Deployed) -> None:
     with created(
         deployed.data_plane, ServiceEntry.from_dict({"metadata": metadata, "spec": {**spec, "resolution": "NONE"}})
     ):
-        eventually(configured, seconds=90)
-    eventually(gone, seconds=90)
+        eventually(configured, seconds=180)
+    eventually(gone, seconds=180)

@@ -102,7 +102,9 @@ class Kiali:
         """Its program. Raises: NotObserved."""
         labels = {"app.kubernetes.io/name": "kiali"}
         pods = list(self.deployed.control_plane.list(Pod, namespace=self.namespace, labels=labels))
-        names = [str(pod.metadata.name) for pod in pods if pod.metadata and workloads.is_ready(pod)]
+        # One that ends is ready for a moment, with the settings of before.
+        ready = [pod.metadata for pod in pods if pod.metadata and workloads.is_ready(pod)]
+        names = [str(one.name) for one in ready if one.deletionTimestamp is None]
         found = find("kiali", {"HOSTNAME": names[0]}, self.deployed.read) if names else []
         if not found:
             raise NotObserved(f"no ready Kiali among {len(pods)} Pods")

@@ -39,7 +39,7 @@ def record_deleted(deployed: Deployed) -> Iterator[None]:
 def record_deleted_and_istiod_new(deployed: Deployed) -> Iterator[None]:
     """The same, and istiod's Pod is another one: the API server has no connection left, and has to find it by name."""
     with record_deleted(deployed):
-        eventually(lambda: unanswered(deployed), seconds=60)
+        eventually(lambda: unanswered(deployed), seconds=120)
         with no_istiod(deployed):
             pass
         yield
