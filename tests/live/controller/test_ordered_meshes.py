@@ -104,7 +104,7 @@ def test_a_mesh_by_kubectl(service: Controller, sandbox: Sandbox, tools: Tools, 
 
 def test_down_ends_the_controller(service: Controller, sandbox: Sandbox) -> None:
     """With its files. Last of this file."""
-    eventually(lambda: client(service).show("meshes", "shop").state == "ready", seconds=30)
+    eventually(lambda: client(service).show("meshes", "shop").state == "ready", "the mesh is ready")
     controller.remove(sandbox.state)
     assert not service.token.parent.exists()
     assert subprocess.run(["curl", "--silent", f"{service.address}/healthz"], capture_output=True).returncode == 7

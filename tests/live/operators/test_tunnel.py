@@ -225,10 +225,15 @@ def test_another_accounts_token_opens_no_tunnel(hosting: Tunnelled, tmp_path: Pa
         program = [str(hosting.tools["proxy-agent"]), f"--proxy-server-host={HOST}", "--proxy-server-port=8132"]
         files = [f"--ca-cert={authority}", f"--service-account-token-path={token}"]
         ports = [f"--health-server-port={port}", f"--admin-server-port={port + 1}", "--sync-interval=1s", "--v=2"]
-        command = ["timeout", "--signal=KILL", "5", *program, *files, *ports]
         network = hosting.sandbox.data_plane.name
-        done = hosting.sandbox.run(network, command, capture_output=True, text=True, timeout=60)
-        return str(done.stdout + done.stderr)
+        said = ""
+        for seconds in ("5", "20", "60"):  # the later ones for a busy machine, on which it has not begun to connect
+            command = ["timeout", "--signal=KILL", seconds, *program, *files, *ports]
+            done = hosting.sandbox.run(network, command, capture_output=True, text=True, timeout=120)
+            said += str(done.stdout + done.stderr)
+            if "Connect to server" in said or "cannot connect once" in said:
+                break
+        return said
 
     audience = "hosted-mesh-tunnel"
     hosting.provider("create", "namespace", HOSTED)
@@ -246,8 +251,8 @@ def test_another_accounts_token_opens_no_tunnel(hosting: Tunnelled, tmp_path: Pa
     for one in refused:
         assert "cannot connect once" in one
         assert "Connect to server" not in one
-    log = hosting.provider("logs", "deployment/tunnel", "--container=server", "-n", NAMESPACE)
-    assert log.count("Client authentication failed") >= 3
+    log = ("logs", "deployment/tunnel", "--container=server", "-n", NAMESPACE)
+    eventually(lambda: hosting.provider(*log).count("Client authentication failed") >= 3, "the server's log has them")
 
 
 def test_no_secret_of_the_control_plane_is_in_the_hosted_clusters_etcd(hosting: Tunnelled) -> None:

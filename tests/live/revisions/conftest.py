@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.live.revisions.counting import GATEWAY, settled
+from tests.live.revisions.counting import GATEWAY, flowing
 from tests.live.revisions.mesh_of_versions import Mesh
 from tests.live.revisions.steady_traffic import Traffic
 
@@ -15,5 +15,5 @@ from tests.live.revisions.steady_traffic import Traffic
 def traffic(mesh: Mesh, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traffic]:
     made = Traffic(mesh, tmp_path_factory.mktemp("counts"), GATEWAY)
     with made.running():
-        settled(made)
+        flowing(made)
         yield made

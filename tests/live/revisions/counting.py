@@ -57,6 +57,19 @@ def nothing_lost(traffic: Traffic, action: str, *, ending: int = 0) -> Iterator[
     assert len(cut) <= ending, (found.row(action), cut)
 
 
+def flowing(traffic: Traffic) -> None:
+    """All clients have asked for a second, and lost nothing: before, the gateway may not have its route."""
+
+    def look() -> None:
+        before = traffic.counts()
+        settled(traffic)
+        found = traffic.counts().since(before)
+        if found.lost or found.refused:
+            raise NotObserved(f"{found.lost} {found.refused}")
+
+    eventually(look, seconds=120)
+
+
 def settled(traffic: Traffic) -> None:
     """All clients have asked for a second more."""
     seen: Counts = traffic.counts()
@@ -65,4 +78,4 @@ def settled(traffic: Traffic) -> None:
         if traffic.counts().requests < seen.requests + 60:
             raise NotObserved("too few requests")
 
-    eventually(more, seconds=60)
+    eventually(more, seconds=120)

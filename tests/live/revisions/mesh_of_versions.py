@@ -133,7 +133,7 @@ class Mesh:
             if [one["cause"] for one in checks if not one["ok"]] != ([cause] if cause else []):
                 raise NotObserved(done.output)
 
-        eventually(look, seconds=60)
+        eventually(look, seconds=120)
 
     def deployed(self, revision: str) -> Deployed:
         """The data plane as it is told of one revision; its namespaces are labelled `istio-injection: enabled`."""

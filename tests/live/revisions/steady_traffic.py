@@ -207,13 +207,13 @@ class Traffic:
                 raise NotObserved(f"{found.metadata.name} is not ready")
             return found
 
-        eventually(lambda: apply(self.deployed.data_plane, workloads.parse(manifest)), seconds=60)
+        eventually(lambda: apply(self.deployed.data_plane, workloads.parse(manifest)), seconds=120)
         return eventually(ready, seconds=120)
 
     def _start(self, name: str, pod: PodModel, address: str, mode: str, port: int = workloads.PORT) -> None:
         """Asks from the new Pod before the old one ends."""
         file = self.directory / f"{pod.metadata.name}.json"
-        process = eventually(lambda: self._program(pod), seconds=30)
+        process = eventually(lambda: self._program(pod), seconds=120)
         host = HOST if port == 80 else f"{HOST}:{port}"
         command = [*self.deployed.enter(process), sys.executable, "-I", str(STEADY), address, str(port), host, mode]
         started = subprocess.Popen([*command, str(file)], stdin=subprocess.PIPE)
@@ -222,7 +222,7 @@ class Traffic:
             if not file.exists():
                 raise NotObserved(f"{file.stem} asks nothing yet")
 
-        eventually(asks, seconds=30)
+        eventually(asks, seconds=120)
         old = self.clients.get(name)
         self.clients[name] = Requests(str(pod.metadata.namespace), str(pod.metadata.name), file, started)
         self.files.append(file)
@@ -240,7 +240,7 @@ class Traffic:
 
     def _end(self, client: Requests) -> None:
         if client.process.poll() is None:
-            client.process.communicate(timeout=30)
+            client.process.communicate(timeout=60)
 
 
 def _lost(file: Path) -> list[str]:

@@ -187,7 +187,7 @@ def told_of_the_import(deployed: Deployed, caller: PodModel) -> None:
         if (found := endpoints(deployed, caller, f"outbound|80||{IMPORTED}")) != {PEER}:
             raise NotObserved(f"the import is at {found}, not at {PEER}")
 
-    eventually(look, seconds=60)
+    eventually(look, seconds=120)
 
 
 def take_addresses(deployed: Deployed) -> None:
@@ -201,11 +201,16 @@ def take_addresses(deployed: Deployed) -> None:
 
 
 def webhooks_answer(lab: Lab, membership: str, revision: str) -> None:
-    """`hosted-mesh check-webhooks`, for the revision and the tag if it names that."""
+    """`hosted-mesh check-webhooks`, for the revision and the tag if it names that, once the host is resolved."""
     config = ["--kubeconfig", str(lab.sandbox.kubeconfig), "--context", lab.cluster(membership).name]
     facts = yaml.safe_dump(lab.outputs["endpoints"][f"{membership}/{revision}"])
-    done = CliRunner().invoke(app, ["check-webhooks", "-", *config], input=facts)
-    assert done.exit_code == 0, done.output
+
+    def look() -> None:
+        done = CliRunner().invoke(app, ["check-webhooks", "-", *config], input=facts)
+        if done.exit_code != 0:
+            raise NotObserved(done.output)
+
+    eventually(look, seconds=120)
 
 
 def test_two_clusters_are_served_and_a_tag_moves_one_namespace(lab: Lab) -> None:
