@@ -242,8 +242,8 @@ def test_pods_of_two_nodes_reach_each_other_and_a_drained_node_is_left(sandbox: 
         {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "moved"}, "spec": service},
     ]
     kubectl.apply(*objects)
-    kubectl("wait", "--for=condition=Ready", "pod/still", "--timeout=60s")
-    kubectl("rollout", "status", "deployment/moved", "--timeout=60s")
+    kubectl("wait", "--for=condition=Ready", "pod/still", "--timeout=240s")
+    kubectl("rollout", "status", "deployment/moved", "--timeout=240s")
     assert where() == "zoned-node-2"
     fetch = "import urllib.request as r; print(r.urlopen('http://moved', timeout=10).read().decode())"
     ask = ("exec", "still", "--", "python3", "-c", fetch)  # the node's own endpoint answers exec
@@ -254,9 +254,9 @@ def test_pods_of_two_nodes_reach_each_other_and_a_drained_node_is_left(sandbox: 
         return done.returncode == 0 and json.loads(done.stdout)["pod"].startswith("moved-")
 
     eventually(answering, "the Service answers from the Pod on the other node")
-    kubectl("drain", "zoned-node-2", "--timeout=60s")
+    kubectl("drain", "zoned-node-2", "--timeout=240s")
     try:
-        kubectl("rollout", "status", "deployment/moved", "--timeout=60s")
+        kubectl("rollout", "status", "deployment/moved", "--timeout=240s")
         assert where() == "zoned-node"
         eventually(answering, "it answers from its new node")
     finally:
