@@ -34,13 +34,13 @@ from sandbox.toolchain import Tools
 from tests.support import pushing_envoys as envoys
 from tests.support.authorities import pem
 from tests.support.envoys import shown_by
+from tests.support.ports import free_port
 from tests.unit.agents.metrics_collector.collecting import (
     HOST,
     Collector,
     Mesh,
     collecting,
     durations,
-    free_port,
     requests,
     resident,
     sent_by,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import socket
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import psycopg
 
 from sandbox.toolchain import Tools
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
 USER = "controller"
@@ -35,9 +35,7 @@ class PostgreSql:
         command = [*self._user(), str(self.tools["initdb"]), f"--pgdata={self.folder / 'data'}", "--no-sync", *options]
         done = subprocess.run([*command, "--no-locale", "--encoding=UTF8"], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.start()
 
     def start(self) -> None:

@@ -37,7 +37,7 @@ def documents(engine_sandbox: Sandbox, tools: Tools) -> Config:
 @pytest.fixture
 def installed(user: Api, tmp_path: Path) -> Iterator[Path]:
     """The watcher's kubeconfig: the definition and the rights are as the command prints them."""
-    printed = subprocess.run([PROGRAM, "definitions"], capture_output=True, text=True, timeout=60, check=True)
+    printed = subprocess.run([PROGRAM, "definitions"], capture_output=True, text=True, timeout=240, check=True)
     (tmp_path / "definitions.yaml").write_text(printed.stdout)
     applied = user.kubectl("apply", "-f", str(tmp_path / "definitions.yaml"))
     assert applied.code == 0, applied.text

@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api
 from tests.support.environment import quick_cli
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
 Config = dict[str, Any]
@@ -48,9 +48,7 @@ class Controller:
     @classmethod
     def make(cls, folder: Path, sandbox: Sandbox, tools: Tools, **more: Any) -> Controller:
         folder.mkdir(parents=True)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         (folder / "passphrase").write_text(PASSPHRASE)
         clusters = {
             name: {"kubeconfig": str(sandbox.kubeconfig), "context": name, "side": name, "tenants": ["acme"]}
@@ -91,7 +89,7 @@ class Controller:
             except httpx2.TransportError:
                 return False
 
-        eventually(answers, seconds=60)
+        eventually(answers)
 
     def kill(self, *, also: str | None = None) -> None:
         """Ends the service without warning. also: a stack whose engine ends in the same moment, as with the machine."""

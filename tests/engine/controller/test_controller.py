@@ -80,7 +80,7 @@ def test_a_cancelled_order_by_the_command_line(
 
     identifier = run("order", "meshes", str(tmp_path / "waiting.yaml"), "--no-wait").stdout.strip()
     client = controller.client()
-    eventually(lambda: any(one["type"] == "step" for one in events(controller, identifier)), seconds=60)
+    eventually(lambda: any(one["type"] == "step" for one in events(controller, identifier)))
     assert run("cancel", identifier).returncode == 0
     followed = run("logs", identifier)
     assert followed.returncode == 3

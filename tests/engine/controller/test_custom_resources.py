@@ -76,7 +76,7 @@ def test_life_of_a_mesh_by_a_custom_resource(
         found: str | None = user.get(*RESOURCE).get("status", {}).get("operation")
         return found
 
-    first = eventually(operation, seconds=30)
+    first = eventually(operation)
     eventually(lambda: sum(one["type"] == "step" for one in events(controller, first)) >= 12, seconds=120)
     controller.kill()
     controller.start()
@@ -92,26 +92,29 @@ def test_life_of_a_mesh_by_a_custom_resource(
     resource["spec"]["revisions"][0]["exposure"]["sourceRanges"] = ["10.90.0.21/32"]
     assert apply(user, tmp_path, resource) == ""
     eventually(lambda: ranges(provider) == ["10.90.0.21/32"], seconds=120)
-    eventually(lambda: user.get(*RESOURCE)["status"]["state"] == "ready", seconds=60)
+    eventually(lambda: user.get(*RESOURCE)["status"]["state"] == "ready")
 
     # An administrator of the user's cluster can remove the API server's rules. The controller refuses by itself.
     rules = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/trust/x-kubernetes-validations"
     loosened = json.dumps([{"op": "remove", "path": rules}])
     definition = ("crd", "hostedmeshes.hosted-mesh.io")
     assert user.kubectl("patch", *definition, "--type=json", "-p", loosened).code == 0
-    eventually(lambda: not apply(user, tmp_path, refused), seconds=30)
-    eventually(lambda: user.get(*RESOURCE)["status"]["state"] == "refused", seconds=30)
+    eventually(lambda: not apply(user, tmp_path, refused))
+    eventually(lambda: user.get(*RESOURCE)["status"]["state"] == "refused")
     (problem,) = user.get(*RESOURCE)["status"]["problems"]
     assert problem["field"] == "spec.trust"
     assert len([one for one in client.operations() if one.action == "up"]) == 2
 
     assert_least_rights(user, installed)
     assert_no_secrets_in(user, controller, provider)
-    reasons = {one["reason"] for one in user.get("events", "-n", "default")["items"] if "involvedObject" in one}
-    assert {"Ordered", "Ready", "Refused"} <= reasons
+
+    def reasons() -> set[str]:
+        return {one["reason"] for one in user.get("events", "-n", "default")["items"] if "involvedObject" in one}
+
+    eventually(lambda: {"Ordered", "Ready", "Refused"} <= reasons(), "events of each step")
 
     assert user.kubectl("delete", *RESOURCE, "--wait=false").code == 0
-    eventually(lambda: "deleting" in user.kubectl("get", *RESOURCE).output, seconds=30)
+    eventually(lambda: "deleting" in user.kubectl("get", *RESOURCE).output)
     controller.kill()
     controller.start()
     gone = user.kubectl("wait", "--for=delete", "/".join(RESOURCE), "--timeout=180s")

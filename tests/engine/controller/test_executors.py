@@ -164,7 +164,7 @@ def test_a_killed_executor_s_operations_end_once_on_others(fleet: Fleet, maps: C
     }
     placed = time.time()
 
-    eventually(lambda: fleet.engines(first), seconds=60)
+    eventually(lambda: fleet.engines(first))
     fleet.kill(first)
     lost = fleet.logged(first, "operation started") - fleet.logged(first, "operation ended")
 

@@ -40,13 +40,13 @@ IMAGE = "registry.example.com/controller:1"
 def test_the_api_server_admits_the_installation(provider: Api, tmp_path: Path) -> None:
     (tmp_path / "settings.yaml").write_text(yaml.safe_dump(SETTINGS))
     command = [PROGRAM, "manifests", tmp_path / "settings.yaml", "--image", "registry.example.com/controller:1"]
-    printed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    printed = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
     (tmp_path / "manifests.yaml").write_text(printed.stdout)
     try:
         applied = provider.kubectl("apply", "-f", str(tmp_path / "manifests.yaml"))
         assert applied.code == 0, applied.text
         assert "Warning" not in applied.text  # Pod Security's, of a Deployment that it would not admit
-        pods = eventually(lambda: provider.get("pods", "-n", NAMESPACE)["items"], seconds=60)
+        pods = eventually(lambda: provider.get("pods", "-n", NAMESPACE)["items"])
         assert [one["spec"]["serviceAccountName"] for one in pods] == [NAMESPACE]
         assert not [one for one in pods[0]["spec"]["volumes"] if one["name"].startswith("kube-api-access")]
         account = f"--as=system:serviceaccount:{NAMESPACE}:{NAMESPACE}"
@@ -57,13 +57,13 @@ def test_the_api_server_admits_the_installation(provider: Api, tmp_path: Path) -
         change = ("patch", "deployment", NAMESPACE, "-n", NAMESPACE, "-p", json.dumps(root))
         assert "Warning: would violate PodSecurity" in provider.kubectl(*change).text
     finally:
-        provider.kubectl("delete", "-f", str(tmp_path / "manifests.yaml"), "--timeout=90s")
+        provider.kubectl("delete", "-f", str(tmp_path / "manifests.yaml"), "--timeout=240s")
 
 
 @pytest.fixture(scope="module")
 def chart(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("chart") / "controller"
-    subprocess.run([PROGRAM, "chart", folder], timeout=60, check=True)
+    subprocess.run([PROGRAM, "chart", folder], timeout=240, check=True)
     return folder
 
 
@@ -77,7 +77,7 @@ def helm(
         [tools["helm"], *(command or ("template", "controller")), chart, *own],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         env=environment,
     )
 
@@ -105,7 +105,7 @@ def test_the_chart_is_the_manifests(
 ) -> None:
     (tmp_path / "settings.yaml").write_text(yaml.safe_dump(settings))
     command = [PROGRAM, "manifests", tmp_path / "settings.yaml", "--image", IMAGE, *options]
-    printed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    printed = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
     linted = helm(tools, chart, tmp_path, settings, "lint", "--strict", **values)
     assert linted.returncode == 0, linted.stdout + linted.stderr
     rendered = helm(tools, chart, tmp_path, settings, **values)
@@ -172,9 +172,9 @@ def test_the_api_server_admits_three_executors(provider: Api, tools: Tools, char
         assert "Warning" not in applied.text
         # The ServiceAccount exists, so the Pods are admitted at once.
         found = lambda: provider.get("pods", "-n", NAMESPACE)["items"]  # noqa: E731
-        pods = eventually(lambda: len(found()) == 3 and found(), seconds=60)
+        pods = eventually(lambda: len(found()) == 3 and found())
         assert {one["spec"]["serviceAccountName"] for one in pods} == {NAMESPACE}
         budget = provider.get("poddisruptionbudget", NAMESPACE, "-n", NAMESPACE)
         assert budget["spec"]["maxUnavailable"] == 1
     finally:
-        provider.kubectl("delete", "namespace", NAMESPACE, "--timeout=90s")
+        provider.kubectl("delete", "namespace", NAMESPACE, "--timeout=240s")

@@ -53,15 +53,15 @@ def test_a_label_is_followed_by_exporter_and_importer(
             assert client.show("federations", "shops-east").outputs["hosts"] == []
 
             assert user.kubectl("label", "service", "one", "-n", BOOKS, "export=yes").code == 0
-            eventually(lambda: hosts(client) == [HOST], seconds=150)
+            eventually(lambda: hosts(client) == [HOST])
             assert imported(user) == exported(user) == [f"shops-{HOST}"]
             came = followed(client)
             assert came["shops-west"].ended <= came["shops-east"].started
 
             assert user.kubectl("label", "service", "one", "-n", BOOKS, "export-").code == 0
-            eventually(lambda: exported(user) == [], seconds=150)
+            eventually(lambda: exported(user) == [])
             assert imported(user) == []
-            eventually(lambda: followed(client)["shops-west"].id != came["shops-west"].id, seconds=30)
+            eventually(lambda: followed(client)["shops-west"].id != came["shops-west"].id)
             went = followed(client)
             assert went["shops-east"].ended <= went["shops-west"].started
 

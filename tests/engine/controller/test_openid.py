@@ -75,7 +75,7 @@ def test_a_service_account_of_the_user_s_cluster_orders(controller: Controller, 
         return httpx2.get(f"{controller.url}/v1/tenants/{tenant}/meshes", headers=headers, timeout=30).status_code
 
     good = token(ACCOUNT, f"--audience={AUDIENCE}", "--duration=10m")
-    assert eventually(lambda: status(good) == 200, controller.log, seconds=60)
+    assert eventually(lambda: status(good) == 200, controller.log)
     assert status(good, "other") == 404
     assert status(token(ACCOUNT)) == 401  # of the API server's own audience
     assert status(token("default", f"--audience={AUDIENCE}")) == 403

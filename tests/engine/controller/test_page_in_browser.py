@@ -45,7 +45,7 @@ def shows(page: Browser, *words: str) -> bool:
     return all(one in text for one in words)
 
 
-def wait(page: Browser, *words: str, seconds: float = 30) -> None:
+def wait(page: Browser, *words: str, seconds: float = 120) -> None:
     try:
         eventually(lambda: shows(page, *words), seconds=seconds)
     except AssertionError:

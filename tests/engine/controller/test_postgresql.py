@@ -129,7 +129,7 @@ def run(tmp_path: Path, command: str, *options: str, **changes: Any) -> subproce
     settings = {**EMPTY, "data": str(tmp_path / "data"), "tenants": tenants, **changes}
     (tmp_path / "settings.yaml").write_text(yaml.safe_dump(settings))
     return subprocess.run(
-        [PROGRAM, command, tmp_path / "settings.yaml", *options], capture_output=True, text=True, timeout=60
+        [PROGRAM, command, tmp_path / "settings.yaml", *options], capture_output=True, text=True, timeout=240
     )
 
 
@@ -194,7 +194,7 @@ def test_a_backup_restores_orders_tokens_and_the_audit_log(
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
         )
         assert done.returncode == 0, done.stderr
     file.write_text(database_server.url(new))

@@ -42,7 +42,7 @@ class Fleet:
             command = [sys.executable, "-m", "tests.engine.controller.executor", str(self.folder), name]
             with (self.folder / f"log-{name}").open("ab") as log:
                 self.members[name] = subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=log, stderr=log)
-        eventually(lambda: all((self.folder / f"ready-{name}").exists() for name in names), seconds=60)
+        eventually(lambda: all((self.folder / f"ready-{name}").exists() for name in names))
 
     def order(self, tenant: str, number: int) -> str:
         name = f"m{number}"
@@ -61,7 +61,7 @@ class Fleet:
         return [line.split()[1:] for line in lines if line.split()[0] == word]
 
     def begun(self, number: int) -> list[list[str]]:
-        eventually(lambda: len(self.runs("begin")) >= number, seconds=60)
+        eventually(lambda: len(self.runs("begin")) >= number)
         return self.runs("begin")
 
     def states(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Fleet:
         """Releases all; the attempts of each operation, which has ended once."""
         stacks = sorted(self.states())
         self.release(stacks)
-        eventually(lambda: {state for state, _ in self.states().values()} == {"succeeded"}, seconds=60)
+        eventually(lambda: {state for state, _ in self.states().values()} == {"succeeded"})
         assert sorted(stack for stack, *_ in self.runs("end")) == stacks
         return {stack: attempts for stack, (_, attempts) in self.states().items()}
 
@@ -146,7 +146,7 @@ def test_a_frozen_executor_works_on_nothing_that_another_has(fleet: Fleet) -> No
     assert all(float(at) > ended[stack] for stack, _, at in again)
     assert (fleet.folder / "leader").read_text() == "second"
     fleet.members["first"].send_signal(signal.SIGCONT)
-    assert fleet.members["first"].wait(30) == 1
+    assert fleet.members["first"].wait(120) == 1
     assert fleet.all_end() == {stack: 2 if stack in frozen else 1 for stack in fleet.states()}
     assert len(fleet.runs("begin")) == 4 + len(frozen)
 
@@ -158,7 +158,7 @@ def test_an_executor_that_leaves_hands_over_at_once(fleet: Fleet) -> None:
     fleet.begun(2)
     fleet.start("second")
     fleet.members["first"].terminate()
-    assert fleet.members["first"].wait(30) == 0
+    assert fleet.members["first"].wait(120) == 0
     left = time.time()
     again = fleet.begun(4)[2:]
     assert {name for _, name, _ in again} == {"second"}
@@ -174,7 +174,7 @@ def test_operations_go_on_while_the_database_restarts(fleet: Fleet, database_ser
     database_server.stop()
     # The end of an operation has to wait for the database.
     fleet.release(["acme.meshes.acme-m0"])
-    eventually(lambda: fleet.runs("end"), seconds=20)
+    eventually(lambda: fleet.runs("end"))
     database_server.start()
     assert set(fleet.all_end().values()) == {1}
     assert fleet.runs("interrupted") == []
@@ -187,7 +187,7 @@ def test_executors_end_their_operations_without_the_database(fleet: Fleet, datab
     fleet.begun(1)
     database_server.stop()
     try:
-        assert fleet.members["first"].wait(30) == 1
+        assert fleet.members["first"].wait(120) == 1
         assert len(fleet.runs("interrupted")) == 1
     finally:
         database_server.start()

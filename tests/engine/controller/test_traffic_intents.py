@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from sandbox.clusters import Sandbox
 from sandbox.toolchain import Tools
 from tests.engine.controller.service import Controller, ends, events
 from tests.engine.library.engine import Api
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
 Config = dict[str, Any]
@@ -143,11 +143,11 @@ def test_life_of_intents_by_custom_resources(
 
     assert apply(user, tmp_path, pages) == ""
     client = controller.client()
-    first = eventually(lambda: status(user, "pages").get("operation"), seconds=30)
-    eventually(lambda: events(controller, first), seconds=60)
+    first = eventually(lambda: status(user, "pages").get("operation"))
+    eventually(lambda: events(controller, first))
     controller.kill()
     controller.start()
-    ready = user.kubectl("wait", "--for=condition=Ready", "trafficintents/pages", "--timeout=90s")
+    ready = user.kubectl("wait", "--for=condition=Ready", "trafficintents/pages", "--timeout=240s")
     assert ready.code == 0, ready.text + controller.log[-3000:]
     assert [(one.action, one.state) for one in client.operations()] == [("up", "succeeded")]
     assert ends(controller, first) == 1
@@ -159,15 +159,18 @@ def test_life_of_intents_by_custom_resources(
 
     books = changed(pages, "books", {"timeout": "3s"})
     assert apply(user, tmp_path, books) == ""
-    problems = eventually(lambda: status(user, "books").get("problems", []), seconds=30)
+    problems = eventually(lambda: status(user, "books").get("problems", []))
     (problem,) = problems or []
     assert problem["field"] == "spec.groups[0].intents[0].name"
     assert "in TrafficIntents books and in TrafficIntents pages" in problem["rule"]
     assert len(list(client.operations())) == 1
     assert user.kubectl("auth", "can-i", "patch", "trafficintents", kubeconfig=installed).output.strip() == "yes"
     assert user.kubectl("auth", "can-i", "delete", "trafficintents", kubeconfig=installed).output.strip().endswith("no")
-    reasons = {one["reason"] for one in user.get("events", "-n", "default")["items"]}
-    assert {"Ordered", "Compiled", "Ready", "Refused"} <= reasons
+
+    def reasons() -> set[str]:
+        return {one["reason"] for one in user.get("events", "-n", "default")["items"]}
+
+    eventually(lambda: {"Ordered", "Compiled", "Ready", "Refused"} <= reasons(), "events of each step")
 
     gone = user.kubectl("delete", "trafficintents", "pages", "books", "--timeout=120s")
     assert gone.code == 0, gone.text + controller.log[-3000:]
@@ -181,9 +184,7 @@ class Line:
     def __init__(self, port: int) -> None:
         self._target = str(port)
         self._process: subprocess.Popen[bytes] | None = None
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = str(probe.getsockname()[1])
+        self.port = str(free_port())
 
     def through(self, kubeconfig: Path, made: Path) -> Path:
         """The kubeconfig with this way in place of the direct one."""
@@ -223,21 +224,21 @@ def test_an_edge_that_is_away(
         client = controller.client()
         books = changed(pages, "books", {"name": "books-reviews"})
         assert apply(user, tmp_path, {"apiVersion": "v1", "kind": "List", "items": [pages, books]}) == ""
-        ready = user.kubectl("wait", "--for=condition=Ready", "trafficintents", "--all", "--timeout=90s")
+        ready = user.kubectl("wait", "--for=condition=Ready", "trafficintents", "--all", "--timeout=240s")
         assert ready.code == 0, ready.text + controller.log[-3000:]
         assert {"shop-page-reviews", "shop-books-reviews"} < names(user)
         before = len(list(client.operations()))
 
         # The order is placed, and its engine finds no cluster. Without the return it would rest for five minutes.
         assert apply(user, tmp_path, with_path(pages, "/second")) == ""
-        eventually(lambda: len(list(client.operations())) == before + 1, seconds=30)
+        eventually(lambda: len(list(client.operations())) == before + 1)
         line.cut()
         failed = client.wait(next(iter(client.operations())).id)
         assert failed.state == "failed", failed
-        eventually(lambda: "watch interrupted" in controller.log, seconds=30)
+        eventually(lambda: "watch interrupted" in controller.log)
         line.connect()
-        eventually(lambda: paths(user) == ["/second"], seconds=90)
-        eventually(lambda: status(user, "pages")["state"] == "ready", seconds=30)
+        eventually(lambda: paths(user) == ["/second"])
+        eventually(lambda: status(user, "pages")["state"] == "ready")
 
         line.cut()
         for path in ("/third", "/fourth", "/fifth"):
@@ -247,15 +248,15 @@ def test_an_edge_that_is_away(
         controller.start()
         assert paths(user) == ["/second"]
         line.connect()
-        eventually(lambda: paths(user) == ["/fifth"], seconds=90)
-        eventually(lambda: status(user, "pages")["state"] == "ready", seconds=30)
+        eventually(lambda: paths(user) == ["/fifth"])
+        eventually(lambda: status(user, "pages")["state"] == "ready")
         states = [str(one.state) for one in client.operations()][:-before]
         assert states == ["succeeded", "succeeded", "failed"]
         # The removal of one resource leaves the other's intents.
-        deleted = user.kubectl("delete", "trafficintents", "books", "--timeout=90s")
+        deleted = user.kubectl("delete", "trafficintents", "books", "--timeout=240s")
         assert deleted.code == 0, deleted.text
         assert names(user) == {"shop-deny-all", "shop-page-reviews"}
-        deleted = user.kubectl("delete", "trafficintents", "pages", "--timeout=90s")
+        deleted = user.kubectl("delete", "trafficintents", "pages", "--timeout=240s")
         assert deleted.code == 0, deleted.text
         assert user.get(*POLICIES)["items"] == []
 

@@ -42,7 +42,7 @@ def clean(provider: Api, user: Api) -> Iterator[None]:
 
     # A cluster takes away by itself, a moment later, what it made for something: an APIService of a CRD, for one.
     with suppress(AssertionError):
-        eventually(lambda: differences() == [[], []], seconds=30)
+        eventually(lambda: differences() == [[], []], seconds=120)
     assert differences() == [[], []]
 
 

@@ -98,7 +98,7 @@ def test_a_cluster_joins_and_leaves_alone(tmp_path: Path, three: Sandbox, tools:
         return {name: keys for name, keys in found.items() if keys}
 
     # A cluster takes away by itself, a moment later, what it made for something: an APIService of a CRD, for one.
-    eventually(lambda: left() == {}, seconds=60)
+    eventually(lambda: left() == {})
 
 
 @pytest.mark.nightly

@@ -61,9 +61,13 @@ def test_life_of_a_bridge(tmp_path: Path, engine_sandbox: Sandbox, tools: Tools,
         kubeconfig = kubeconfig_of(provider, holder, tmp_path)
         return user.kubectl("auth", "can-i", *what, kubeconfig=kubeconfig).output.strip() == "yes"
 
-    assert may("publisher", "list", "dnsendpoints", "-A")
-    assert may("reader", "create", "dnsendpoints", "-n", "hosted-mesh-dns")
-    assert may("reader", "list", "services", "-A")
+    granted = [
+        ("publisher", "list", "dnsendpoints", "-A"),
+        ("reader", "create", "dnsendpoints", "-n", "hosted-mesh-dns"),
+        ("reader", "list", "services", "-A"),
+    ]
+    # An API server's authorizer has new roles a moment later.
+    eventually(lambda: [one for one in granted if not may(*one)] == [], "the rights that are granted")
     refused = [
         ("publisher", "create", "dnsendpoints", "-n", "hosted-mesh-dns"),
         ("publisher", "update", "dnsendpoints", "--subresource=status", "-A"),

@@ -57,7 +57,7 @@ def offered(document: Config, user: Api, directory: Path) -> Config:
     file.write_text(yaml.safe_dump(document))
     command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", "exports", str(file)]
     options = ["--mesh", "west", "--kubeconfig", str(user.cluster.kubeconfig)]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     printed: Config = yaml.safe_load(done.stdout)
     return printed
@@ -246,5 +246,5 @@ def test_exports_by_label_need_to_be_read(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", "exports", str(file)]
     for export, code, said in ((SELECTED, 1, "--kubeconfig: is required"), (NAMED, 0, "")):
         file.write_text(yaml.safe_dump(federation(export)))
-        done = subprocess.run([*command, "--mesh", "west"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*command, "--mesh", "west"], capture_output=True, text=True, timeout=240)
         assert (done.returncode, said in done.stderr) == (code, True)

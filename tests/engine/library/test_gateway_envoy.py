@@ -29,6 +29,7 @@ from agents.gateway_sidecar.settings import Settings
 from sandbox.toolchain import Tools
 from tests.support.authorities import Authority
 from tests.support.envoys import shown_by
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
 HERE = "127.0.0.0/8"
@@ -38,12 +39,6 @@ OUTSIDE = b"PROXY TCP4 198.51.100.9 192.0.2.1 40000 443\r\n"
 PER_SECOND = 1000
 DRAIN = 1
 """Seconds until Envoy ends connections of what was removed."""
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def row(mesh: str, ranges: tuple[str, ...] = (HERE,), connections: int = 100, per_second: int = PER_SECOND) -> Row:
@@ -145,7 +140,7 @@ def running(tools: Tools, folder: Path, *rows: Row, **document: Any) -> Iterator
     with log.open("w") as out, subprocess.Popen(command, stdout=out, stderr=out) as envoy:
         gateway = Gateway(publisher, ports[443], ports[METRICS_PORT], log)
         try:
-            eventually(lambda: is_ready(gateway.metrics_port) or envoy.poll() is not None, "Envoy", seconds=60)
+            eventually(lambda: is_ready(gateway.metrics_port) or envoy.poll() is not None, "Envoy")
             assert envoy.poll() is None, log.read_text()
             with gateway.opened:
                 yield gateway
@@ -181,8 +176,8 @@ def test_tls_passes_through_by_name_and_all_else_is_refused_and_counted(
         with socket.create_connection(("127.0.0.1", gateway.port), timeout=10) as plain, suppress(OSError):
             plain.sendall(b"GET / HTTP/1.1\r\nhost: shop.mesh.test\r\n\r\n")
             assert plain.recv(100) == b""
-        eventually(lambda: gateway.counted(unmatched) == 3, "three refused connections", seconds=20)
-        refused = eventually(lambda: [one for one in gateway.lines() if one["flags"] == "NR"][2:], seconds=20)
+        eventually(lambda: gateway.counted(unmatched) == 3, "three refused connections")
+        refused = eventually(lambda: [one for one in gateway.lines() if one["flags"] == "NR"][2:])
         assert refused[0]["mesh"] is None
         assert {one["host"] for one in gateway.lines() if one["flags"] == "NR"} == {"bank.mesh.test", None}
 
@@ -198,9 +193,7 @@ def test_a_client_outside_of_a_meshs_ranges_is_refused_and_counted_for_the_mesh(
         assert gateway.counted("envoy_tcp_downstream_cx_total", "bank/outside") == 5
         assert gateway.counted("envoy_local_rate_limit_rate_limited", "bank") == 0, "others use up the mesh's limit"
         assert gateway.serves("shop.mesh.test")
-        eventually(
-            lambda: ("bank", "outside") in {(one["mesh"], one["refused"]) for one in gateway.lines()}, seconds=20
-        )
+        eventually(lambda: ("bank", "outside") in {(one["mesh"], one["refused"]) for one in gateway.lines()})
 
 
 def test_a_forged_proxy_header_passes_from_no_peer_but_the_named(tools: Tools, tmp_path: Path) -> None:
@@ -222,7 +215,8 @@ def test_one_meshs_limits_leave_another_one_served(tools: Tools, tmp_path: Path)
     with running(tools, tmp_path, row("shop"), row("full", connections=2), row("fast", per_second=2)) as gateway:
         assert [gateway.serves("full.mesh.test") for _ in range(3)] == [True, True, False]
         assert gateway.counted("envoy_connection_limit_limited_connections", "full") == 1
-        assert [gateway.serves("fast.mesh.test") for _ in range(4)].count(True) < 4
+        # Many, for a busy machine makes few in a second.
+        assert [gateway.serves("fast.mesh.test") for _ in range(30)].count(True) < 30
         assert gateway.counted("envoy_local_rate_limit_rate_limited", "fast") >= 1
         assert all(gateway.serves("shop.mesh.test") for _ in range(10))
 
@@ -234,10 +228,10 @@ def test_a_mesh_comes_and_goes_while_anothers_connection_stays_open(tools: Tools
         assert answers(kept)
         for _ in range(3):
             assert gateway.publisher.publish((row("bank"), row("shop"))) == {}
-            eventually(lambda: gateway.serves("bank.mesh.test"), "the new mesh", seconds=20)
+            eventually(lambda: gateway.serves("bank.mesh.test"), "the new mesh")
             assert answers(kept)
             assert gateway.publisher.publish((row("shop"),)) == {}
-            eventually(lambda: not gateway.serves("bank.mesh.test"), "the mesh is gone", seconds=20)
+            eventually(lambda: not gateway.serves("bank.mesh.test"), "the mesh is gone")
             assert answers(kept)
         time.sleep(2 * DRAIN)  # a listener that was replaced as a whole would end its connections by then
         assert answers(kept)
@@ -249,6 +243,6 @@ def test_a_row_that_envoy_rejects_is_not_written_and_the_others_are_served(tools
     broken = row("broken", per_second=0)  # the sidecar's own check lets no such row pass
     with running(tools, tmp_path, row("shop")) as gateway:
         assert gateway.publisher.publish((row("bank"), broken, row("shop"))) == {"broken.mesh.test": INVALID}
-        eventually(lambda: gateway.serves("bank.mesh.test"), seconds=20)
+        eventually(lambda: gateway.serves("bank.mesh.test"))
         assert gateway.serves("shop.mesh.test")
         assert gateway.counted("envoy_listener_manager_lds_update_rejected") == 0

@@ -16,6 +16,7 @@ from pulumi_hosted_mesh.observability import kiali_objects
 from sandbox.engine.deployment import POLICY_PACK
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, Project, Stack
+from tests.support.waiting import eventually
 
 NAMESPACE, MESH = "obs-demo", "mesh-demo"
 PROVIDER: dict[str, Any] = {"readers": ["login"]}
@@ -96,8 +97,9 @@ def test_kiali_reads_both_clusters_and_writes_neither(
         kubeconfig = tmp_path / "kubeconfig"
         kubeconfig.write_bytes(base64.b64decode(secrets["kiali-data-planes"]["demo"]))
         kubeconfig.chmod(0o600)
-        assert rights(user, tmp_path, kubeconfig=kubeconfig) == KIALIS
-        assert rights(provider, tmp_path, f"--as={ACCOUNT}") == KIALIS
+        # An API server's authorizer has changed roles a moment later.
+        eventually(lambda: rights(user, tmp_path, kubeconfig=kubeconfig) == KIALIS, "the rights in the user's cluster")
+        eventually(lambda: rights(provider, tmp_path, f"--as={ACCOUNT}") == KIALIS, "the rights in the provider's")
         # An API server accepts the Pod in a namespace with the strictest level of Pod Security.
         (tmp_path / "pod.json").write_text(json.dumps(pod_of(provider)))
         done = provider.kubectl("apply", "-n", NAMESPACE, "--dry-run=server", "-f", str(tmp_path / "pod.json"))
@@ -108,10 +110,10 @@ def test_kiali_reads_both_clusters_and_writes_neither(
         assert not [one for one in (key, token.encode()) if one in stack.state()]
 
         assert stack_of(project, mesh, USER).up().summary()["deleted"] == 2, "the ClusterRole and its binding"
-        assert rights(provider, tmp_path, f"--as={ACCOUNT}") == set()
+        eventually(lambda: rights(provider, tmp_path, f"--as={ACCOUNT}") == set(), "no rights in the provider's")
         assert rights(user, tmp_path, kubeconfig=kubeconfig) == KIALIS
         stack.destroy()
-        assert rights(user, tmp_path, kubeconfig=kubeconfig) == set()
+        eventually(lambda: rights(user, tmp_path, kubeconfig=kubeconfig) == set(), "no rights in the user's cluster")
 
 
 def pod_of(api: Api) -> dict[str, Any]:

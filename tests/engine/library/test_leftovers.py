@@ -37,7 +37,7 @@ def document(tmp_path: Path, engine_sandbox: Sandbox) -> Path:
 
 def leftovers(document: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", "leftovers"]
-    return subprocess.run([*command, str(document), *options], capture_output=True, text=True, timeout=60)
+    return subprocess.run([*command, str(document), *options], capture_output=True, text=True, timeout=240)
 
 
 def kubeconfig_of_the_user(sandbox: Sandbox) -> str:

@@ -40,7 +40,7 @@ def test_the_pages_commands_make_an_intermediate(progress: Progress, tmp_path: P
             cwd=tmp_path,
             env={**os.environ, **bao.environment, "PATH": path},
             check=True,
-            timeout=60,
+            timeout=240,
         )
     assert (tmp_path / "root.pem").read_text().strip() == root.strip()
     own, signer = (

@@ -14,8 +14,9 @@ from pulumi_hosted_mesh.control_plane.pushed_metrics import LOG_ATTRIBUTES
 
 from sandbox.toolchain import Tools
 from tests.support import pushing_envoys as envoys
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
-from tests.unit.agents.metrics_collector.collecting import HOST, Collector, Mesh, collecting, free_port
+from tests.unit.agents.metrics_collector.collecting import HOST, Collector, Mesh, collecting
 
 OPENED, CLOSED = "istio_tcp_connections_opened_total", "istio_tcp_connections_closed_total"
 SENT, RECEIVED = "istio_tcp_sent_bytes_total", "istio_tcp_received_bytes_total"

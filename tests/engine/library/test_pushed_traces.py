@@ -16,8 +16,9 @@ from pulumi_hosted_mesh.observability import proxy_objects
 
 from sandbox.toolchain import Tools
 from tests.support import pushing_envoys as envoys
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
-from tests.unit.agents.metrics_collector.collecting import HOST, Mesh, collecting, free_port
+from tests.unit.agents.metrics_collector.collecting import HOST, Mesh, collecting
 from tests.unit.agents.metrics_collector.receiving import backend, receiving
 
 

@@ -41,7 +41,7 @@ def test_an_autoscalers_number_of_pods_stays(project: Project, mesh: dict[str, A
     assert (budget["metadata"]["name"], budget["spec"]["minAvailable"]) == ("istiod", 1)
 
     scale(provider, MOST + 2)
-    eventually(lambda: replicas(provider) == MOST, "the controller takes two away", seconds=90)
+    eventually(lambda: replicas(provider) == MOST, "the controller takes two away")
     for options in ([], ["--refresh"]):
         stack.succeed("up", "--yes", "--skip-preview", *options)
         assert replicas(provider) == MOST, options

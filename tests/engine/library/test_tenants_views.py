@@ -25,7 +25,7 @@ SERVER = "https://127.0.0.1:1"
 def command(*words: str) -> dict[str, Any]:
     """A command's JSON."""
     python = [sys.executable, "-c", "from pulumi_hosted_mesh.cli.command import app; app()", *words, "--json"]
-    done = subprocess.run(python, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(python, capture_output=True, text=True, timeout=240)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -271,7 +271,7 @@ def test_an_interrupt_leaves_neither_folder_nor_process(folder: Path, environmen
     output, error = process.communicate()
     assert (process.returncode, output, error) == (130, "", "interrupted: nothing is proven\n")
     assert left(folder) == []
-    eventually(lambda: not running(private), seconds=60)
+    eventually(lambda: not running(private))
 
 
 def running(private: Path) -> list[str]:

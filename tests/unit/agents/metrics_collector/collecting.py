@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import queue
-import random
 import re
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -23,21 +20,13 @@ from agents.metrics_collector.receivers import LOGS_SERVICE, METRICS_SERVICE
 from sandbox.bootstrap import CHECKOUT
 from tests.support.authorities import Authority, pem
 from tests.support.envoys import shown_by
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
 HOST = "collector.a.test"
 SERIES = re.compile(r"([a-z_]+)(?:\{(.*)\})? (\S+)")
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 Sample = tuple[str, dict[str, str], float]
-
-
-def free_port() -> int:
-    """Below 32768: above it the kernel assigns ports to outgoing connections, also between this and the collector."""
-    for port in random.sample(range(20_000, 32_768), 100):
-        with socket.socket() as one, contextlib.suppress(OSError):
-            one.bind(("127.0.0.1", port))
-            return port
-    raise AssertionError("no free port in 100 attempts")
 
 
 class Mesh:

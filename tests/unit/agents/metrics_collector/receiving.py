@@ -16,7 +16,8 @@ from agents.metrics_collector import telemetry_messages
 from agents.metrics_collector.forwarding import TRACE_SERVICE
 from tests.support.authorities import Authority, pem
 from tests.support.envoys import shown_by
-from tests.unit.agents.metrics_collector.collecting import Mesh, channel, free_port
+from tests.support.ports import free_port
+from tests.unit.agents.metrics_collector.collecting import Mesh, channel
 
 EXPORT = f"/{TRACE_SERVICE}/Export"
 

@@ -14,12 +14,12 @@ from agents.metrics_collector import forwarding
 from agents.metrics_collector.forwarding import LARGEST_BATCH
 from agents.metrics_collector.settings import Settings, SettingsError
 from tests.support.authorities import Authority
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 from tests.unit.agents.metrics_collector.collecting import (
     Mesh,
     Proxy,
     collecting,
-    free_port,
     requests,
     resident,
     sent_by,
