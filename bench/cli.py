@@ -86,8 +86,8 @@ def bench(
     `diff`: `hosted-mesh diff` of one stack with a change, and of 50 stacks with 3 changed, without and with the memo of
     earlier runs. Some five minutes; starts no cluster.
 
-    `tenants`: `pulumi up` and a preview without changes of the first, the tenth and the fiftieth mesh of a control
-    plane's cluster, and the gateway's configuration. Some ten minutes.
+    `tenants`: `pulumi up` (against the floor, as for `mesh`) and a preview without changes of the first, tenth,
+    fiftieth and hundredth mesh of a control plane's cluster, and the gateway's configuration. Some fifteen minutes.
     With `--proxies 2000`: seconds until a change of Services reaches each of so many simulated proxies of one istiod,
     and each of 50. Some seven minutes.
     With `--side-by-side 10`: `up` of so many tenants' stacks one after the other and at once, with latency to the

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +17,16 @@ from typing import Any, Final
 from pulumi_hosted_mesh.clusters.kubeconfig import minimal
 from pulumi_hosted_mesh.spec.gateway import GatewaySettings
 from pulumi_hosted_mesh.spec.load import read_document
-from pulumi_hosted_mesh.tenancy import manifests
+from pulumi_hosted_mesh.tenancy.manifests import sidecar_config
 from rich.console import Console
 
 from agents.gateway_sidecar import envoy_config
 from agents.gateway_sidecar.rows import rows_of
 from agents.gateway_sidecar.settings import Settings
 from bench.grid import Grid
+from bench.mesh import manifests
 from bench.own_sandbox import beside, kubectl
+from bench.own_sandbox import run as run_tool
 from bench.samples import Samples, seconds, timed
 from bench.stack import Stack, mesh_without_crds
 from sandbox import clusters, toolchain
@@ -33,7 +35,7 @@ from sandbox.errors import SandboxError
 from sandbox.progress import Progress
 from sandbox.toolchain import Tools
 
-SIZES: Final = (1, 10, 50)
+SIZES: Final = (1, 10, 50, 100)
 ROUNDS: Final = 3
 AT_ONCE: Final = 2
 """Stacks that run side by side where no time is measured."""
@@ -47,11 +49,13 @@ SETTINGS: Final = {"zones": [ZONE], "openToAll": True, "waitUntilReady": False}
 class Took:
     """Of the last of `meshes`. Seconds of `up` and of a preview without changes; its Kubernetes objects.
 
-    rows: the gateway's. render: seconds to compute the gateway's configuration. size: its bytes.
+    floor: seconds of `helm template` and `kubectl apply --server-side` of the same objects. rows: the gateway's.
+    render: seconds to compute the gateway's configuration. size: its bytes.
     """
 
     meshes: int
     objects: int
+    floor: Samples
     up: Samples
     preview: Samples
     rows: int
@@ -113,23 +117,37 @@ def _taken(sandbox: Sandbox, tools: Tools) -> Iterator[Took]:
     """The gateway's stack, then meshes; each of SIZES is measured when it has joined, while nothing else runs."""
     stack = stacks(sandbox, tools)
 
-    def join(number: int) -> None:
-        stack(number).pulumi("up", "--yes", "--skip-preview")
+    def join(joining: Stack) -> None:
+        joining.pulumi("up", "--yes", "--skip-preview")
 
     joined = 0
     for size in SIZES:
+        *others, last = map(stack, range(joined + 1, size + 1))
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(join, range(joined + 1, size)))
-        joined, last = size, stack(size)
-        join(size)  # fills caches
-        up, preview = [], []
+            list(pool.map(join, others))
+        joined = size
+        join(last)  # fills caches
+        objects = manifests(last.resources())["control-plane"]
+        floor, up, preview = list[float](), list[float](), list[float]()
         for _ in range(ROUNDS):
             last.pulumi("destroy", "--yes", "--run-program")
-            up.append(seconds(lambda: join(size)))  # noqa: B023
+            floor.append(_floor(sandbox, tools, objects))
+            up.append(seconds(lambda: join(last)))  # noqa: B023
             preview.append(last.preview_without_changes())
-        made = [one.get("inputs", {}) for one in last.resources() if one["type"].startswith("kubernetes:")]
-        objects = sum("metadata" in one for one in made)
-        yield Took(size, objects, Samples(up), Samples(preview), *_gateway(sandbox, tools))
+        yield Took(size, len(objects), Samples(floor), Samples(up), Samples(preview), *_gateway(sandbox, tools))
+
+
+def _floor(sandbox: Sandbox, tools: Tools, objects: Sequence[Mapping[str, Any]]) -> float:
+    """Seconds of the same objects without Pulumi; removes them again."""
+
+    def applied() -> None:
+        run_tool(tools, "helm", "template", "istiod", str(tools.charts / "istiod"))
+        apply = ("apply", "--server-side", "--force-conflicts", "--filename=-")
+        kubectl(tools, sandbox.control_plane, *apply, given=objects)
+
+    took = seconds(applied)
+    kubectl(tools, sandbox.control_plane, "delete", "--ignore-not-found", "--filename=-", given=objects)
+    return took
 
 
 def _gateway(sandbox: Sandbox, tools: Tools) -> tuple[int, float, int]:
@@ -137,7 +155,7 @@ def _gateway(sandbox: Sandbox, tools: Tools) -> tuple[int, float, int]:
     selector = "--selector=hosted-mesh.io/gateway-host=true"
     words = ("get", "configmaps", "--namespace=hosted-mesh-gateway", selector, "--output=json")
     hosts = json.loads(kubectl(tools, sandbox.control_plane, *words))["items"]
-    settings = Settings.of(manifests.sidecar_config(read_document(GatewaySettings, SETTINGS)))
+    settings = Settings.of(sidecar_config(read_document(GatewaySettings, SETTINGS)))
     rows, rejected = rows_of(hosts, settings)
     if rejected:
         raise SandboxError("The gateway rejects rows of the measurement.", why=json.dumps(rejected))
@@ -156,7 +174,8 @@ def grid(found: Iterable[Took]) -> Grid:
         [
             str(one.meshes),
             str(one.objects),
-            *(f"{samples.median:.2f} s" for samples in (one.up, one.preview)),
+            *(f"{samples.median:.2f} s" for samples in (one.floor, one.up, one.preview)),
+            f"{(one.up / one.floor).median:.2f}",
             f"{one.up.median / given[0].up.median:.2f}",
             str(one.rows),
             f"{one.render * 1000:.0f} ms",
@@ -164,5 +183,6 @@ def grid(found: Iterable[Took]) -> Grid:
         ]
         for one in given
     ]
-    columns = ["meshes", "objects", "up", "preview, no change", "up, to the first", "hosts", "render", "bytes"]
+    columns = ["meshes", "objects", "floor", "up", "preview, no change"]
+    columns += ["up, to the floor", "up, to the first", "hosts", "render", "bytes"]
     return Grid("stack control-plane of the last of N meshes behind one gateway", columns, rows)

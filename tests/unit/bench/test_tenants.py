@@ -22,9 +22,9 @@ def test_all_tenants_call_their_mesh_alike_and_share_no_namespace_and_no_host() 
     assert given == document(), "the given document stays"
 
 
-def test_the_table_compares_with_the_first_mesh() -> None:
+def test_the_table_compares_with_the_floor_and_the_first_mesh() -> None:
     found = [
-        Took(1, 23, Samples([4.0]), Samples([2.0]), 2, 0.001, 1_000),
-        Took(50, 23, Samples([4.4]), Samples([2.2]), 100, 0.05, 50_000),
+        Took(1, 23, Samples([2.0]), Samples([4.0]), Samples([2.0]), 2, 0.001, 1_000),
+        Took(50, 23, Samples([2.0]), Samples([4.4]), Samples([2.2]), 100, 0.05, 50_000),
     ]
-    assert grid(found).rows[1] == ["50", "23", "4.40 s", "2.20 s", "1.10", "100", "50 ms", "50,000"]
+    assert grid(found).rows[1] == ["50", "23", "2.00 s", "4.40 s", "2.20 s", "2.20", "1.10", "100", "50 ms", "50,000"]
