@@ -35,7 +35,7 @@ def run_reader(config: dict[str, Any]) -> None:
     proxy = start_proxy(api, lease, config["proxy"]["port"], Path(config["proxy"]["pipe"]))
     throttle = SyncThrottle(MAX_RETRY_SECONDS)
     provider = DnsEndpointProvider(endpoints, config["namespace"], lease, throttle, cache_valid=lambda: proxy.active)
-    start_status(config, api, leases, lease)
+    start_status(config, api, leases, lease, yields=provider.writing.locked)
     start(endpoints.run)
     start(lambda: webhook_server.serve(provider, config["port"]))
     run_until_stopped(lease, provider.writing)
@@ -69,8 +69,14 @@ def start_proxy(api: EdgeApi, lease: Lease, port: int, pipe: Path) -> EdgeProxy:
     return proxy
 
 
-def start_status(config: dict[str, Any], api: EndpointsApi, leases: LeaseApi, lease: Lease) -> None:
-    updater = StatusUpdater.from_config(config, api, leases, lease)
+def start_status(
+    config: dict[str, Any],
+    api: EndpointsApi,
+    leases: LeaseApi,
+    lease: Lease,
+    yields: Callable[[], bool] = lambda: False,
+) -> None:
+    updater = StatusUpdater.from_config(config, api, leases, lease, yields)
     start(updater.follow)
     start(updater.run)
 

@@ -24,6 +24,7 @@ MAX_TTL = 604800
 MAX_LISTED = 10
 ANNOTATION = "external-dns.alpha.kubernetes.io/webhook-"
 ADDRESSES = {"A": 4, "AAAA": 6}
+PENDING = "Pending"
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def evaluate(
         failure = f"{_listed(sorted(set(missing)))}: {'; '.join(failing.values())}. See the publisher's log for more"
         return Conditions(accepted, ("False", "Failed", failure))
     if missing:
-        return Conditions(accepted, ("False", "Pending", f"Not answered yet: {_listed(sorted(set(missing)))}"))
+        return Conditions(accepted, ("False", PENDING, f"Not answered yet: {_listed(sorted(set(missing)))}"))
     return Conditions(accepted, ("True", "Programmed", f"Answered with these targets, by {', '.join(by)}"))
 
 

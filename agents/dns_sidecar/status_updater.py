@@ -2,28 +2,38 @@
 
 Names without an answer are resolved again: a few at a time, in turn, and for at most half of the time. So thousands of
 new names leave the name server free for the provider's writes.
+
+Each write costs the API server as much as the object's creation. So a name has two seconds until its first check, no
+condition `Pending` before its second one, and checks wait while the sidecar itself stores many names.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any
 
 from .api import WATCH_SECONDS, ApiError, EndpointsApi, LeaseApi, Object
-from .conditions import Zones, evaluate, status_with
+from .conditions import PENDING, Zones, evaluate, status_with
 from .lease import REFUSAL_ANNOTATION, Lease
 from .resolver import Resolver
 from .throttle import Clock
 
 PENDING_SECONDS, ROUND_SECONDS = 5.0, 1.0
 """Between two rounds over all pending objects; longest round."""
+PUBLISHING_SECONDS = 2.0
+"""From an object's event to its first check: about as long as its publication takes. A query before that has no answer,
+which a resolver may cache."""
+MAX_YIELD_SECONDS, LOOK_SECONDS = 10.0, 0.1
+"""Longest wait of a round for other writes; between two looks for their end."""
 CONCURRENCY = 8
 """Objects that are resolved and written at a time."""
-FIRST_RETRY, MAX_RETRY, LEASE_WAIT_SECONDS = 1.0, 60.0, 60.0
+FIRST_RETRY, MAX_RETRY, LEASE_WAIT_SECONDS, MAX_WAIT_SECONDS = 1.0, 60.0, 60.0, 60.0
 NOT_FOUND, CONFLICT = 404, 409
 REJECTED = (400, 403, 413, 422)
 """Statuses that concern one object, for example of an admission policy. Other objects continue."""
@@ -50,7 +60,7 @@ class ProviderRefusals:
 
 
 class StatusUpdater:
-    """zones: of the edge, one per provider. lease: its holder writes."""
+    """zones: of the edge, one per provider. lease: its holder writes. yields: whether other writes come first now."""
 
     def __init__(
         self,
@@ -60,22 +70,34 @@ class StatusUpdater:
         refusals: ProviderRefusals,
         resolver: Resolver,
         clock: Clock = time,
+        yields: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._yields = yields
         self._api, self._zones, self._lease, self._refusals = api, zones, lease, refusals
         self._resolver, self._clock = resolver, clock
         self._workers = ThreadPoolExecutor(CONCURRENCY)
-        # By uid, in the order of the last check.
+        # By uid; the pending ones in the order of the last check.
         self._fresh, self._pending = dict[str, Object](), dict[str, Object]()
+        self._first_due = dict[str, float]()
+        """When each fresh object's check is due, in this order; a listed one's at once."""
         self._echoes, self._gone = dict[str, str](), set[str]()
         self._due, self._lists = 0.0, 0
         self._refused: Mapping[str, str] = {}
         self._changed = threading.Condition()
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], api: EndpointsApi, leases: LeaseApi, lease: Lease) -> StatusUpdater:
+    def from_config(
+        cls,
+        config: Mapping[str, Any],
+        api: EndpointsApi,
+        leases: LeaseApi,
+        lease: Lease,
+        yields: Callable[[], bool] = lambda: False,
+    ) -> StatusUpdater:
         """config: `zones` and `nameservers`."""
         zones = [Zones(**one) for one in config["zones"]]
-        return cls(api, zones, lease, ProviderRefusals(leases, zones), Resolver(config["nameservers"]))
+        refusals, resolver = ProviderRefusals(leases, zones), Resolver(config["nameservers"])
+        return cls(api, zones, lease, refusals, resolver, yields=yields)
 
     def follow(self) -> None:
         """Lists and watches objects; never returns. Retries an unreachable edge with a back-off."""
@@ -87,6 +109,7 @@ class StatusUpdater:
                 items, version = self._api.list()
                 with self._changed:
                     self._fresh, self._pending = {item["metadata"]["uid"]: item for item in items}, {}
+                    self._first_due = dict.fromkeys(self._fresh, 0.0)
                     self._echoes, self._lists = {}, self._lists + 1
                     self._changed.notify_all()
                 retry = FIRST_RETRY
@@ -116,18 +139,24 @@ class StatusUpdater:
             elif self._echoes.pop(uid, "") == item["metadata"]["resourceVersion"]:
                 return
             self._pending.pop(uid, None)
-            self._fresh.pop(uid, None)
             if there:
                 self._fresh[uid] = item
+                # An object that changes each second is due as well.
+                self._first_due.setdefault(uid, self._clock.monotonic() + PUBLISHING_SECONDS)
                 self._changed.notify_all()
+            else:
+                self._fresh.pop(uid, None)
+                self._first_due.pop(uid, None)
 
     def run(self) -> None:
         """Checks scheduled objects; never returns."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._fresh or self._pending)
+                while (rest := self._next_due() - self._clock.monotonic()) > 0:
+                    self._changed.wait(min(rest, MAX_WAIT_SECONDS))
             if not self._lease.wait(LEASE_WAIT_SECONDS):
                 continue
+            self._yield_to_writes()
             began = self._clock.monotonic()
             try:
                 self._round()
@@ -135,14 +164,22 @@ class StatusUpdater:
                 print(f"conditions: {error}", flush=True)
                 self._clock.sleep(PENDING_SECONDS)
             self._clock.sleep(self._clock.monotonic() - began)
-            with self._changed:
-                self._changed.wait_for(lambda: self._fresh, max(self._due - self._clock.monotonic(), 0.0))
+
+    def _next_due(self) -> float:
+        return min(next(iter(self._first_due.values()), math.inf), self._due if self._pending else math.inf)
+
+    def _yield_to_writes(self) -> None:
+        """Waits while other writes come first, for a limited time: a large change takes minutes."""
+        until = self._clock.monotonic() + MAX_YIELD_SECONDS
+        while self._yields() and self._clock.monotonic() < until:
+            self._clock.sleep(LOOK_SECONDS)
 
     def _round(self) -> None:
         """Checks fresh objects, and pending ones when due, within the time limit. Raises OSError."""
         began = self._clock.monotonic()
         with self._changed:
-            scheduled = [*self._fresh.items()]
+            due = takewhile(lambda uid: self._first_due[uid] <= began, self._first_due)
+            scheduled = [(uid, self._fresh[uid]) for uid in due]
             whole = began >= self._due
             scheduled += self._pending.items() if whole else []
             self._gone, lists = set(), self._lists
@@ -156,6 +193,7 @@ class StatusUpdater:
                     if self._fresh.get(uid, known) is not known or self._lists != lists:
                         continue  # changed since, or possibly changed
                     self._fresh.pop(uid, None)
+                    self._first_due.pop(uid, None)
                     self._pending.pop(uid, None)
                     if not is_final and uid not in self._gone:
                         self._pending[uid] = item
@@ -171,7 +209,8 @@ class StatusUpdater:
         wanted = status_with(item, found, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
         if wanted == item.get("status"):
             return found.is_final, item
-        if not self._lease.held():
+        is_first_check = item["metadata"]["uid"] in self._fresh and "conditions" not in (item.get("status") or {})
+        if not self._lease.held() or (is_first_check and found.ready[1] == PENDING):
             return False, item
         try:
             written = self._api.replace_status({**item, "status": wanted})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -16,7 +16,7 @@ from agents.dns_sidecar.lease import Lease
 from agents.dns_sidecar.permitted_fields import permitted, removed_fields
 from agents.dns_sidecar.records import endpoints_of, object_name, required_writes
 from agents.dns_sidecar.resolver import Resolver
-from agents.dns_sidecar.status_updater import ProviderRefusals, StatusUpdater
+from agents.dns_sidecar.status_updater import PUBLISHING_SECONDS, ProviderRefusals, StatusUpdater
 
 ZONES = [Zones("inner", ["north.example.com"], ["own.north.example.com"], types=["A", "AAAA", "CNAME"])]
 
@@ -256,6 +256,9 @@ class Held:
     def held(self) -> bool:
         return self.is_held
 
+    def wait(self, seconds: float) -> bool:
+        return self.is_held
+
 
 class Refused:
     by: ClassVar[dict[str, str]] = {}
@@ -324,7 +327,7 @@ class Watched:
 class Keeping:
     """The keeper of conditions, without its threads."""
 
-    def __init__(self, *items: dict[str, Any]) -> None:
+    def __init__(self, *items: dict[str, Any], yields: Callable[[], bool] = lambda: False) -> None:
         self.api, self.known, self.lease, self.refusals = Watched(*items), Slow(), Held(), Refused()
         self.keeper = StatusUpdater(
             cast(EndpointsApi, self.api),
@@ -333,18 +336,22 @@ class Keeping:
             cast(ProviderRefusals, self.refusals),
             cast(Resolver, self.known),
             self.known,
+            yields,
         )
 
     def step(self) -> int:
-        """Runs one watch and one round. Returns the number of resolved names."""
+        """Runs one watch, and one round when its objects are due. Returns the number of resolved names."""
         before = len(self.known.asked)
         self.keeper._follow("1")
+        self.known.now += PUBLISHING_SECONDS
         self.keeper._round()
         return len(self.known.asked) - before
 
 
 def test_what_is_waited_for_is_looked_at_again_soon() -> None:
     one = Keeping(stored(record("web.north.example.com", "192.0.2.1")))
+    assert (one.step(), one.api.written) == (1, [])
+    one.known.now += 5
     assert one.step() == 1
     assert one.api.reasons() == ["Accepted", "Pending"]
     one.refusals.by = {"inner": "it does not take changes"}
@@ -371,10 +378,11 @@ def test_what_changed_or_went_while_it_was_looked_at_is_looked_at_as_it_is_now()
     one = Keeping(stored(record("web.north.example.com", "192.0.2.1")))
     one.keeper._follow("1")
     moved = stored(record("web.north.example.com", "192.0.2.2"), resourceVersion="5", generation=4)
-    one.known.found = {"192.0.2.2"}
+    one.known.found = {"192.0.2.1"}
     one.api.refuses = 409  # somebody else's came first
+    one.known.now += PUBLISHING_SECONDS
     one.keeper._round()
-    one.api.refuses = 0
+    one.api.refuses, one.known.found = 0, {"192.0.2.2"}
     one.api.put(moved)
     one.step()
     assert one.api.reasons() == ["Accepted", "Programmed"]
@@ -383,6 +391,7 @@ def test_what_changed_or_went_while_it_was_looked_at_is_looked_at_as_it_is_now()
         one.keeper._follow("1")
         took = one.keeper._take
         one.known.addresses = lambda name: took(moved, there=there) or set()  # type: ignore # noqa: B023
+        one.known.now += PUBLISHING_SECONDS
         one.keeper._round()
         assert (list(one.keeper._fresh.values()), one.keeper._pending) == ([moved] if there else [], {})
 
@@ -392,8 +401,9 @@ def test_what_is_not_written_without_the_lease_is_not_forgotten() -> None:
     one.known.found = {"192.0.2.1"}
     one.keeper._follow("1")
     one.lease.is_held = False
+    one.known.now += PUBLISHING_SECONDS
     one.keeper._round()
-    assert one.api.written == []
+    assert (one.known.asked, one.api.written) == (["web.north.example.com"], [])
     one.lease.is_held = True
     one.known.now += 5
     one.keeper._round()
@@ -426,8 +436,74 @@ def test_many_names_are_looked_at_in_turn_for_a_second_at_a_time() -> None:
     while many.keeper._pending:
         many.step()
     assert len(many.known.asked) <= 2 * count + 2 * 8
-    assert sorted(many.api.written) == sorted(names * 2)
+    assert sorted(many.api.written) == sorted(names)
     assert many.step() == 0
+
+
+def test_an_answered_name_has_one_write_and_no_query_before_it_can_be_published() -> None:
+    one = Keeping(stored(record("web.north.example.com", "192.0.2.1")))
+    one.known.found = {"192.0.2.1"}
+    one.keeper._follow("1")
+    one.known.now += PUBLISHING_SECONDS - 0.1
+    one.keeper._round()
+    assert one.known.asked == []
+    for _ in range(3):
+        one.known.now += 5
+        one.step()
+    assert (one.api.reasons(), one.api.written) == (["Accepted", "Programmed"], ["1"])
+
+
+@pytest.mark.parametrize(
+    ("refused", "name", "reason", "after"),
+    [
+        ({}, "web.north.example.com", "Pending", 7.0),
+        ({"inner": "it does not take changes"}, "web.north.example.com", "Failed", 2.0),
+        ({}, "web.south.example.com", "Filtered", 2.0),
+    ],
+)
+def test_a_name_without_an_answer_gets_its_reason_in_time(
+    refused: dict[str, str], name: str, reason: str, after: float
+) -> None:
+    one = Keeping(stored(record(name, "192.0.2.1")))
+    one.refusals.by = refused
+    began = one.known.now
+    one.keeper._follow("1")
+    while not one.api.written:
+        one.known.now = max(one.known.now, one.keeper._next_due())
+        one.keeper._round()
+    assert one.api.reasons()[1] == reason
+    assert one.known.now - began == pytest.approx(after, abs=0.1)
+
+
+def test_an_object_that_changes_each_second_is_checked_too() -> None:
+    item = stored(record("web.north.example.com", "192.0.2.1"))
+    one = Keeping(item)
+    one.known.found = {"192.0.2.1"}
+    for _ in range(4):
+        one.api.put(item)
+        one.keeper._follow("1")
+        one.known.now += 1
+        one.keeper._round()
+    assert one.api.written == ["1"] * 2
+
+
+@pytest.mark.parametrize(("seconds", "waited"), [(0.0, 0.0), (3.0, 3.0), (600.0, 10.0)])
+def test_checks_wait_for_a_change_for_ten_seconds_at_most(seconds: float, waited: float) -> None:
+    one = Keeping(yields=lambda: one.known.now < 100.0 + seconds)
+    one.keeper._yield_to_writes()
+    assert one.known.now == pytest.approx(100.0 + waited, abs=0.2)
+
+
+def test_each_round_lets_other_writes_come_first() -> None:
+    def yields() -> bool:
+        raise InterruptedError
+
+    one = Keeping(stored(record("web.north.example.com", "192.0.2.1")), yields=yields)
+    one.keeper._follow("1")
+    one.known.now += PUBLISHING_SECONDS
+    with pytest.raises(InterruptedError):
+        one.keeper.run()
+    assert one.known.asked == []
 
 
 def test_own_records_are_those_of_the_pods_namespace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
