@@ -242,6 +242,17 @@ SOURCES: tuple[Source, ...] = (
     ),
     CHROMIUM,
     GoSet(
+        # Its module has no page, only a note in its place: the page is a repository of its own.
+        name="jaeger",
+        folder="jaeger",
+        title="Jaeger v1.62.0",
+        provides=("jaeger",),
+        builds=(
+            Build(("tool",), variables=(("github.com/jaegertracing/jaeger/pkg/version.latestVersion", "v1.62.0"),)),
+        ),
+        renames=(("all-in-one", "jaeger"),),
+    ),
+    GoSet(
         name="konnectivity",
         folder="konnectivity",
         title="konnectivity v0.34.0",
@@ -304,6 +315,8 @@ FOR_GRAPHS = frozenset({"kiali"})
 FOR_OBSERVABILITY = FOR_GRAPHS | {"prometheus", "kiali-page"}
 # Kiali's page and a browser, for a nightly test.
 FOR_BROWSER = frozenset({"kiali-page", "chromium"})
+# A backend for traces, for a nightly test.
+FOR_TRACES = frozenset({"jaeger"})
 # A DNS server with weighted answers, for the tests of the DNS bridge.
 FOR_WEIGHTS = frozenset(POWERDNS.provides)
 # A database server, for the controller's tests.
@@ -318,6 +331,7 @@ FOR_TESTS_ALONE = frozenset.union(
         FOR_OPERATORS,
         FOR_GRAPHS,
         FOR_BROWSER,
+        FOR_TRACES,
         FOR_DATABASES,
         FOR_AUTHORITIES,
         FOR_WEIGHTS,
@@ -332,8 +346,9 @@ FOR_ENGINE = frozenset(
         *("envoy", ENVOY_BOOTSTRAP),
     }
 )
-# Without gh, Kiali's page, a browser and cert-manager, which take minutes: the nightly tests that run them make them.
-FOR_TESTS = frozenset(NAMES) - FOR_WORKFLOWS - FOR_BROWSER - FOR_AUTHORITIES
+# Without gh, Kiali's page, a browser, Jaeger and cert-manager, which take minutes: the nightly tests that run them make
+# them.
+FOR_TESTS = frozenset(NAMES) - FOR_WORKFLOWS - FOR_BROWSER - FOR_TRACES - FOR_AUTHORITIES
 
 _KUBERNETES = Fit(("--version",), r"^Kubernetes v(\d+\.\d+\.\d+)$", (1, 36, 0), (1, 37))
 _ISTIO = Fit(("version", "--short"), r"^(?:client version: )?(1\.31\.\d+)$", (1, 31), (1, 32))

@@ -110,6 +110,8 @@ IMAGES: Mapping[str, Image] = {
     "coredns": _of_tool("/coredns"),
     "etcd": _of_tool("/usr/local/bin/etcd"),
     "knot": _of_tool("/usr/local/bin/knotd"),
+    # Jaeger's, as in its own recipe (cmd/all-in-one/Dockerfile).
+    "all-in-one": Image("/go/bin/all-in-one-linux", 10001, tools={"/go/bin/all-in-one-linux": "jaeger"}),
     # Its own image has it in /bin, which is this machine's here.
     "prometheus": _of_tool("/usr/local/bin/prometheus", user=65534),
     "python": Image("/usr/local/bin/python3", python=True, interpreter="/usr/local/bin/python3"),

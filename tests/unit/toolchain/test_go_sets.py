@@ -196,6 +196,7 @@ def test_the_committed_sets_pin_what_their_titles_say() -> None:
         ("pulumi-kubernetes", "helm.sh/helm/v3", "v3.18.6"),
         ("coredns", "github.com/coredns/coredns", "v1.14.7"),
         ("external-dns", "sigs.k8s.io/external-dns", "v0.21.0"),
+        ("jaeger", "github.com/jaegertracing/jaeger", "v1.62.0"),
     ]:
         assert version in sets[name].title
         assert f"{module} {version} " in (sets[name].directory / "go.mod").read_text()
