@@ -14,18 +14,23 @@ import pytest
 from pulumi_hosted_mesh.control_plane.pushed_metrics import LOG_ATTRIBUTES
 from pulumi_hosted_mesh.observability import proxy_objects
 
+from sandbox import toolchain
+from sandbox.progress import Progress
 from sandbox.toolchain import Tools
+from sandbox.toolchain.catalogue import FOR_TRACES
+from tests.engine.library.running_jaeger import running_jaeger
 from tests.support import pushing_envoys as envoys
+from tests.support.authorities import Authority
 from tests.support.ports import free_port
 from tests.support.waiting import eventually
 from tests.unit.agents.metrics_collector.collecting import HOST, Mesh, collecting
-from tests.unit.agents.metrics_collector.receiving import backend, receiving
+from tests.unit.agents.metrics_collector.receiving import backend, receiving, trusting
 
 
-def requests(port: int, number: int) -> None:
+def requests(port: int, number: int, **headers: str) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     for _ in range(number):
-        connection.request("GET", "/")
+        connection.request("GET", "/", headers=headers)
         answer = connection.getresponse()
         answer.read()
         assert answer.status == 200
@@ -89,6 +94,40 @@ def test_spans_of_two_tenants_equal_their_requests_and_each_trace_has_both_ends(
         eventually(lambda: collector.own("rejected_spans_total", tenant="b", reason="forged") == 10, "rejections")
         eventually(lambda: len(found.of("b")) == 50, "the other ends of the forger's requests")
         assert len(found.of("a")) == 60
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(1500)  # it builds Jaeger
+def test_jaeger_shows_each_tenants_requests_under_its_own_services(tmp_path: Path, progress: Progress) -> None:
+    """A collector for each tenant, one Jaeger for both. A tenant that adds to another's trace does so by its name."""
+    tools = toolchain.ensure({"envoy", *FOR_TRACES}, progress=progress)
+    meshes = [Mesh(name, tmp_path / name) for name in ("a", "b")]
+    authority = Authority("jaeger")
+    with ExitStack() as stack:
+        port, jaeger = stack.enter_context(running_jaeger(tools["jaeger"], tmp_path, authority))
+        to_jaeger = trusting(port, authority, tmp_path)
+        collectors = [stack.enter_context(collecting(one.folder, one, traces=to_jaeger)) for one in meshes]
+        ports = [tenant(stack, tools, tmp_path / "envoys", one) for one in meshes]
+        for entry, number in zip(ports, (30, 20), strict=True):
+            requests(entry, number)
+        eventually(lambda: len(jaeger.spans()) >= 100, "100 spans")
+        ends = {"a": ("a/frontend.bookshop", "a/backend.bookshop"), "b": ("b/frontend.bookshop", "b/backend.bookshop")}
+        assert jaeger.services() == {*ends["a"], *ends["b"]}
+        assert jaeger.calls() == {ends["a"]: 30, ends["b"]: 20}
+        for name, number in (("a", 30), ("b", 20)):
+            caller, called = ends[name]
+            paths = [[(one.service, one.tenant, one.status) for one in path] for path in jaeger.paths(caller)]
+            assert paths == [[(caller, name, "200"), (called, name, "200")]] * number
+        assert len({one.trace for one in jaeger.spans()}) == 50
+        for collector in collectors:
+            assert collector.own("rejected_spans_total") == collector.own("lost_spans_total") == 0
+
+        seen = jaeger.spans()[0]
+        requests(ports[1 if seen.tenant == "a" else 0], 1, traceparent=f"00-{seen.trace:0>32}-{seen.id}-01")
+        eventually(lambda: len(jaeger.spans()) >= 102, "the other tenant's spans")
+        others = [one for one in jaeger.spans() if one.trace == seen.trace and one.tenant != seen.tenant]
+        assert len(others) == 2
+        assert all(one.service.startswith(f"{one.tenant}/") for one in jaeger.spans())
 
 
 def test_access_logs_of_both_ends_equal_the_requests(tools: Tools, tmp_path: Path) -> None:

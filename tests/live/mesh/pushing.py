@@ -1,28 +1,36 @@
-"""The stack `observability` beside the mesh of `make up`, and the workloads whose proxies push."""
+"""The stack `observability` beside the mesh of `make up`, the workloads whose proxies push, and a gateway to them."""
 
 from __future__ import annotations
 
 import base64
 import copy
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
+from lightkube.generic_resource import create_namespaced_resource
 from lightkube.models.core_v1 import Pod as PodModel
-from lightkube.resources.core_v1 import Pod, Secret
+from lightkube.resources.core_v1 import Namespace, Pod, Secret
 
 from sandbox.engine import deployment
 from sandbox.engine.name_server import addresses
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
+from sandbox.proof.identity import AGENT
 from tests.engine.library.engine import Project, Stack
+from tests.live.mesh.observed import GATEWAY, Observed
 from tests.support.applied import apply
 from tests.support.updates import update
 
 # Outside of the zone of `make up`: the sandbox's load balancer publishes it, as a cloud's external-dns does.
 HOST = "collector.observed.sandbox.test"
+LOGS, SPANS = "envoy.access_loggers.open_telemetry", "envoy.tracers.opentelemetry"
+Gateway = create_namespaced_resource("networking.istio.io", "v1", "Gateway", "gateways")
+VirtualService = create_namespaced_resource("networking.istio.io", "v1", "VirtualService", "virtualservices")
+Telemetry = create_namespaced_resource("telemetry.istio.io", "v1", "Telemetry", "telemetries")
 
 
 def document(mesh: str, *, source: str = "access-logger", **parts: Any) -> dict[str, Any]:
@@ -99,3 +107,69 @@ def ready(deployed: Deployed, namespace: str, name: str) -> PodModel:
         if workloads.has_proxy(pod) and workloads.is_ready(pod) and not is_ending:
             return pod
     raise NotObserved(f"{name} is not ready: {[one.status and one.status.containerStatuses for one in found]}")
+
+
+@contextmanager
+def sending(
+    deployed: Deployed, namespace: str, ports: Mapping[str, Mapping[str, Any]], *parts: str
+) -> Iterator[Observed]:
+    """Workloads in a namespace of their own, once their proxies have these parts for the collector.
+
+    ports: of each workload's Service. parts: LOGS, SPANS.
+    """
+    eventually(lambda: has_address(deployed), seconds=120)
+    made = workloads.manifests(deployed.mesh.injection_labels, ports, namespace=namespace)
+    try:
+        apply_all(deployed, *map(workloads.parse, made))
+        pods = {name: eventually(lambda: ready(deployed, namespace, name), seconds=90) for name in ports}  # noqa: B023
+        for pod in pods.values():
+            eventually(lambda: has_parts(deployed, pod, *parts, f"outbound|15018||{HOST}"), seconds=120)  # noqa: B023
+        yield Observed(deployed, namespace, pods)
+    finally:
+        deployed.data_plane.delete(Namespace, namespace)
+
+
+def has_parts(deployed: Deployed, pod: PodModel, *parts: str) -> None:
+    """Raises NotObserved unless the proxy's listeners have all of them."""
+    found = deployed.of_proxy(deployed.program_of(pod, AGENT), "/config_dump?resource=dynamic_listeners")
+    for part in parts:
+        if part not in found:
+            raise NotObserved(f"the proxy of {pod.metadata and pod.metadata.name} has no {part}")
+
+
+def route(deployed: Deployed, namespace: str) -> Iterator[Any]:
+    """Everything that arrives at the gateway goes to the called workload."""
+    metadata = {"name": GATEWAY, "namespace": namespace}
+    server = {"port": {"number": 80, "name": "http", "protocol": "HTTP"}, "hosts": ["*"]}
+    there = {**metadata, "namespace": deployed.mesh.namespace}
+    yield Gateway.from_dict({"metadata": there, "spec": {"selector": {"istio": GATEWAY}, "servers": [server]}})
+    host = f"{workloads.CALLED}.{namespace}.svc.cluster.local"
+    backend = {"destination": {"host": host, "port": {"number": workloads.PORT}}}
+    rules = {"hosts": ["*"], "gateways": [f"{there['namespace']}/{GATEWAY}"], "http": [{"route": [backend]}]}
+    yield VirtualService.from_dict({"metadata": metadata, "spec": rules})
+
+
+@contextmanager
+def forged_tenant(observed: Observed, name: str) -> Iterator[None]:
+    """A workload's spans name another tenant: by a Telemetry object, which the data plane's administrator may add."""
+    deployed, namespace = observed.deployed, observed.namespace
+    tags = {"hosted_mesh.tenant": {"literal": {"value": "other"}}}
+    spec = {"selector": {"matchLabels": {"app": name}}, "tracing": [{"customTags": tags}]}
+    apply(
+        deployed.data_plane, Telemetry.from_dict({"metadata": {"name": "forged", "namespace": namespace}, "spec": spec})
+    )
+    agent = deployed.program_of(observed.pods[name], AGENT)
+
+    def configured() -> None:
+        """In each listener that sends spans: a new one warms beside the old one."""
+        dump = json.loads(deployed.of_proxy(agent, "/config_dump?resource=dynamic_listeners"))
+        listeners = dump["configs"]
+        active = [text for one in listeners if SPANS in (text := json.dumps(one.get("active_state", {})))]
+        if any("warming_state" in one for one in listeners) or not active:
+            raise NotObserved(f"a listener of {name}'s proxy warms")
+        if any("hosted_mesh.tenant" not in text for text in active):
+            raise NotObserved(f"{name}'s proxy has no forged tag")
+
+    eventually(configured, seconds=120)
+    yield
+    deployed.data_plane.delete(Telemetry, "forged", namespace=namespace)

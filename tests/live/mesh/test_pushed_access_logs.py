@@ -15,9 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from lightkube.generic_resource import create_namespaced_resource
-from lightkube.models.core_v1 import Pod as PodModel
-from lightkube.resources.core_v1 import Namespace, Pod, Service
+from lightkube.resources.core_v1 import Pod, Service
 
 from sandbox.clusters import Sandbox
 from sandbox.proof import workloads
@@ -26,7 +24,7 @@ from sandbox.proof.identity import AGENT
 from sandbox.toolchain import Tools
 from tests.engine.library.engine import Api, differences, versions
 from tests.live.mesh.observed import EDGE, GATEWAY, TOTAL, Edges, Observed
-from tests.live.mesh.pushing import HOST, apply_all, document, has_address, pushing, ready
+from tests.live.mesh.pushing import LOGS, SPANS, Gateway, VirtualService, apply_all, document, pushing, sending
 from tests.live.mesh.span_receiver import CLIENT, SERVER, TRACES, receiver_of_spans
 from tests.support.gateways import PROBE
 from tests.support.updates import update
@@ -39,8 +37,6 @@ LEDGER = "ledger"
 """A called workload that is TCP for the mesh."""
 LEDGER_PORT, GATEWAY_PORT = 5432, 443
 CLOSED, SENT, RECEIVED = (f"istio_tcp_{name}_total" for name in ("connections_closed", "sent_bytes", "received_bytes"))
-Gateway = create_namespaced_resource("networking.istio.io", "v1", "Gateway", "gateways")
-VirtualService = create_namespaced_resource("networking.istio.io", "v1", "VirtualService", "virtualservices")
 INTERVAL = 6.0
 """Seconds: Envoy sends spans each five, and access logs each second."""
 SAMPLED, UNSAMPLED = "01", "00"
@@ -92,25 +88,12 @@ def observed(deployed: Deployed, before: Contents, folder: Path) -> Iterator[Obs
     stack = document(deployed.mesh.name, source="access-log", traces=TRACES)
     ports = {name: {"name": "http", "port": workloads.PORT} for name in (workloads.CALLER, workloads.CALLED)}
     ports[LEDGER] = {"name": "tcp", "port": LEDGER_PORT, "targetPort": workloads.PORT}
-    with receiver_of_spans(deployed), pushing(deployed, folder, stack):
-        eventually(lambda: has_address(deployed), seconds=60)
-        made = workloads.manifests(deployed.mesh.injection_labels, ports, namespace=NAMESPACE)
-        try:
-            apply_all(deployed, *map(workloads.parse, made))
-            pods = {name: eventually(lambda: ready(deployed, NAMESPACE, name), seconds=90) for name in ports}  # noqa: B023
-            for pod in pods.values():
-                eventually(lambda: sends_logs_and_spans(deployed, pod), seconds=60)  # noqa: B023
-            yield Observed(deployed, NAMESPACE, pods)
-        finally:
-            deployed.data_plane.delete(Namespace, NAMESPACE)
-
-
-def sends_logs_and_spans(deployed: Deployed, pod: PodModel) -> None:
-    """Raises NotObserved unless the proxy's listeners have the collector as receiver of both."""
-    found = deployed.of_proxy(deployed.program_of(pod, AGENT), "/config_dump?resource=dynamic_listeners")
-    for part in ("envoy.access_loggers.open_telemetry", "envoy.tracers.opentelemetry", f"outbound|15018||{HOST}"):
-        if part not in found:
-            raise NotObserved(f"the proxy of {pod.metadata and pod.metadata.name} has no {part}")
+    with (
+        receiver_of_spans(deployed),
+        pushing(deployed, folder, stack),
+        sending(deployed, NAMESPACE, ports, LOGS, SPANS) as found,
+    ):
+        yield found
 
 
 def test_numbers_and_spans_equal_the_requests_and_spans_have_their_traces(observed: Observed) -> None:

@@ -20,12 +20,20 @@ from pulumi_hosted_mesh.observability import dashboards
 from sandbox.clusters import Cluster, Sandbox
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
-from sandbox.proof.identity import AGENT
 from sandbox.proof.processes import Process
 from sandbox.proof.shown_traffic import require_push
 from sandbox.toolchain import Tools
 from tests.live.mesh.observed import EDGE, GATEWAY, TOTAL, Edges, Observed
-from tests.live.mesh.pushing import apply_all, document, has_address, pushing, ready
+from tests.live.mesh.pushing import (
+    Gateway,
+    apply_all,
+    document,
+    forged_tenant,
+    has_address,
+    pushing,
+    ready,
+    route,
+)
 from tests.live.mesh.span_receiver import (
     SERVER,
     TRACES,
@@ -36,7 +44,6 @@ from tests.live.mesh.span_receiver import (
     spans_of,
 )
 from tests.live.observability.kiali_graph import Graph, Kiali, RefusedError
-from tests.support.applied import apply
 from tests.support.gateways import PROBE
 from tests.support.kubectl import Kubectl
 
@@ -47,11 +54,7 @@ CALLERS = (workloads.CALLER, THIEF)
 API_SERVER = "https://api.data-plane.sandbox.test:6443"
 STEADY = Path(__file__).parents[1] / "revisions" / "programs" / "steady.py"
 STATS = "type.googleapis.com/envoy.extensions.access_loggers.stats.v3.Config"
-TRACER = "envoy.tracers.opentelemetry"
 MANAGER = "envoy.filters.network.http_connection_manager"
-Telemetry = create_namespaced_resource("telemetry.istio.io", "v1", "Telemetry", "telemetries")
-Gateway = create_namespaced_resource("networking.istio.io", "v1", "Gateway", "gateways")
-VirtualService = create_namespaced_resource("networking.istio.io", "v1", "VirtualService", "virtualservices")
 EnvoyFilter = create_namespaced_resource("networking.istio.io", "v1alpha3", "EnvoyFilter", "envoyfilters")
 FORGED_CODE, FOREIGN_CODE = "298", "299"
 
@@ -87,7 +90,7 @@ def observed(deployed: Deployed, pushes: Callable[..., Any]) -> Iterator[Observe
             manifest["spec"]["template"]["metadata"]["annotations"] = forged_metadata()
     try:
         namespace, *others = map(workloads.parse, made)
-        apply_all(deployed, namespace, forging_filter(deployed), *route(deployed), *others)
+        apply_all(deployed, namespace, forging_filter(deployed), *route(deployed, NAMESPACE), *others)
         pods = {name: eventually(lambda: pushes_metrics(deployed, name), seconds=180) for name in ports}  # noqa: B023
         # Its first Pod may have the bootstrap of before the update.
         kubectl = Kubectl.of(deployed.sandbox.data_plane, deployed.tools)
@@ -153,18 +156,6 @@ def forging_filter(deployed: Deployed) -> Any:
     }
     spec = {"workloadSelector": {"labels": {"app": THIEF}}, "configPatches": [patch]}
     return EnvoyFilter.from_dict({"metadata": {"name": "forged", "namespace": NAMESPACE}, "spec": spec})
-
-
-def route(deployed: Deployed) -> Iterator[Any]:
-    """Everything that arrives at the gateway goes to the called workload."""
-    metadata = {"name": GATEWAY, "namespace": NAMESPACE}
-    server = {"port": {"number": 80, "name": "http", "protocol": "HTTP"}, "hosts": ["*"]}
-    there = {**metadata, "namespace": deployed.mesh.namespace}
-    yield Gateway.from_dict({"metadata": there, "spec": {"selector": {"istio": GATEWAY}, "servers": [server]}})
-    host = f"{workloads.CALLED}.{NAMESPACE}.svc.cluster.local"
-    backend = {"destination": {"host": host, "port": {"number": workloads.PORT}}}
-    rules = {"hosts": ["*"], "gateways": [f"{there['namespace']}/{GATEWAY}"], "http": [{"route": [backend]}]}
-    yield VirtualService.from_dict({"metadata": metadata, "spec": rules})
 
 
 def logger(name: str, tags: Mapping[str, str]) -> dict[str, Any]:
@@ -328,42 +319,25 @@ def test_spans_at_the_receiver_equal_the_requests(observed: Observed, receiver: 
     before = len(settled_spans(observed))
     plan = {200: 9, 404: 3, 500: 2}
     observed.send(workloads.CALLER, _200=9, _404=3, _500=2)
-    traces = Counter(trace for *_, trace in has_spans(observed, both_ends(observed, plan), before))
+    traces = Counter(trace for *_, trace in has_spans(observed.spans, both_ends(observed, plan), before))
     # Both ends of each request are in one trace.
     assert sorted(traces.values()) == [2] * 14
     assert observed.own("rejected_spans_total") == observed.own("lost_spans_total") == 0
 
 
 def test_spans_with_a_forged_tenant_are_rejected(observed: Observed, receiver: Callable[[int], None]) -> None:
-    """By a Telemetry object of the thief's own: an administrator of the data plane may add it."""
     before = len(settled_spans(observed))
     rejected = observed.own("rejected_spans_total", reason="forged")
-    tags = {"hosted_mesh.tenant": {"literal": {"value": "other"}}}
-    spec = {"selector": {"matchLabels": {"app": THIEF}}, "tracing": [{"customTags": tags}]}
-    metadata = {"name": "forged", "namespace": NAMESPACE}
-    apply(observed.deployed.data_plane, Telemetry.from_dict({"metadata": metadata, "spec": spec}))
-    agent = observed.deployed.program_of(observed.pods[THIEF], AGENT)
-
-    def configured() -> None:
-        """In each listener that sends spans: a new one warms beside the old one."""
-        dump = json.loads(observed.deployed.of_proxy(agent, "/config_dump?resource=dynamic_listeners"))
-        listeners = dump["configs"]
-        active = [text for one in listeners if TRACER in (text := json.dumps(one.get("active_state", {})))]
-        if any("warming_state" in one for one in listeners) or not active:
-            raise NotObserved("a listener of the thief's proxy warms")
-        if any("hosted_mesh.tenant" not in text for text in active):
-            raise NotObserved("the thief's proxy has no forged tag")
 
     def all_rejected() -> None:
         """The proxy sends spans each five seconds, apart from the called one's."""
         if (found := observed.own("rejected_spans_total", reason="forged") - rejected) != 4:
             raise NotObserved(f"{found} spans are rejected")
 
-    eventually(configured, seconds=120)
-    observed.send(THIEF, _200=4)
-    has_spans(observed, spans_of(observed, {workloads.CALLED: {200: 4}}, SERVER), before)
-    eventually(all_rejected, seconds=120)
-    observed.deployed.data_plane.delete(Telemetry, "forged", namespace=NAMESPACE)
+    with forged_tenant(observed, THIEF):
+        observed.send(THIEF, _200=4)
+        has_spans(observed.spans, spans_of(observed, {workloads.CALLED: {200: 4}}, SERVER), before)
+        eventually(all_rejected, seconds=120)
 
 
 @pytest.mark.nightly
@@ -381,7 +355,7 @@ def test_while_the_receiver_is_away_requests_go_on_and_spans_wait(
     eventually(waits, seconds=120)
     receiver(1)
     plan = {200: 7}
-    has_spans(observed, both_ends(observed, plan))
+    has_spans(observed.spans, both_ends(observed, plan))
     assert observed.own("lost_spans_total") == 0
 
 

@@ -185,7 +185,8 @@ def test_no_process_is_started_where_all_tools_are_there(two: list[str], monkeyp
 
 def test_the_command_builds_what_tests_need() -> None:
     assert background.COMMAND[1:] == ("-m", "sandbox.commands.cli", "tools", "--for-tests")
-    assert frozenset(NAMES) - FOR_TESTS == {"gh", *FOR_BROWSER, *FOR_TRACES, *FOR_AUTHORITIES}, "nightly tests make them"
+    nightly = {"gh", *FOR_BROWSER, *FOR_TRACES, *FOR_AUTHORITIES}
+    assert frozenset(NAMES) - FOR_TESTS == nightly, "nightly tests make them"
     assert FOR_ENGINE < FOR_TESTS
     assert not FOR_ENGINE & WHEN_WANTED
 
