@@ -386,28 +386,34 @@ def test_no_peers_credential_and_no_key_of_the_control_plane_is_in_a_data_planes
 
 
 @pytest.mark.nightly
-def test_a_peers_churn_is_told_to_its_importers_alone_and_holds_up_no_other_peers_change(meshes: Meshes) -> None:
-    """Productpage calls the 200 of west that come and go; a program in another namespace calls one of north's.
+@pytest.mark.parametrize("sharing", ["shared", "perService"])
+def test_a_peers_churn_is_told_to_its_importers_alone_and_holds_up_no_other_peers_change(
+    meshes: Meshes, sharing: str
+) -> None:
+    """Productpage calls the 200 of west that come and go; a program in another namespace calls one of north's. The 200
+    have a ServiceEntry together, or each its own and a DestinationRule.
 
     The last test, for etcd keeps all that it writes, and the search of it would take minutes.
     """
+    federate(meshes, *PLACES)  # An earlier test lets west leave; east's imports then have other objects.
     meshes.run_programs({"east": (churn.STOCK,)}, churn.ASIDE)
     aside, page = ("east", churn.STOCK, churn.ASIDE), ("east", CALLER, NAMESPACE)
     uninvolved = [aside, ("north", CALLED, NAMESPACE), ("north", "eastwest", "mesh-north")]
-    many, late = churn.many_of_west(), churn.late_of_north()
+    added = churn.added(sharing)
 
     def known() -> int:
         return len(churn.hosts(meshes, *page, rf"many-\d+\.{churn.ASIDE}\.{re.escape(DOMAIN)}"))
 
-    before = [churn.updates(meshes, *one) for one in uninvolved]
-    churn.write(meshes, many)
+    before = churn.settled(meshes, *uninvolved)
+    churn.write(meshes, [*added.common, *added.many])
     seen(known, churn.SERVICES)
-    churn.remove(meshes, many)
+    churn.remove(meshes, [*added.many, *added.common])
     seen(known, 0)
-    assert [churn.updates(meshes, *one) for one in uninvolved] == before
-    with churn.coming_and_going(meshes, many) as goes_on:
-        churn.write(meshes, late)
+    assert churn.settled(meshes, *uninvolved) == before
+    churn.write(meshes, added.common)
+    with churn.coming_and_going(meshes, added.many) as goes_on:
+        churn.write(meshes, added.late)
         seen(lambda: churn.hosts(meshes, *aside, rf"[^|\s]+\.{churn.ASIDE}\.{re.escape(DOMAIN)}"), {churn.LATE})
         assert goes_on()
-    churn.remove(meshes, late)
+    churn.remove(meshes, [*added.late, *added.common])
     seen(lambda: churn.hosts(meshes, *aside, re.escape(churn.LATE)), set())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from lightkube.generic_resource import create_namespaced_resource
@@ -16,13 +18,18 @@ from pulumi_hosted_mesh.spec.federation import Federation
 from pulumi_hosted_mesh.spec.load import read_document
 
 from sandbox.proof import workloads
+from sandbox.proof.deployed import NotObserved, eventually
 from tests.live.federation.meshes.federated import DOMAIN, NAMESPACE, PORT, Meshes
 from tests.live.federation.meshes.three_meshes import PLACES, bookinfo, of_proxy
 
 SERVICES, WRITERS = 200, 16
+QUIET = 3
+"""Seconds without an update. istiod waits 0.1 s for more changes, and each of these tests ends its changes before."""
 STOCK, ASIDE = "stock", "warehouse"
 """A program of east, and its namespace: of all that east imports it calls what north exports to it."""
 LATE = f"late.{ASIDE}.{DOMAIN}"
+Proxy = tuple[str, str, str]
+"""Mesh, label app and namespace of a Pod."""
 KINDS = {
     kind: create_namespaced_resource("networking.istio.io", "v1", kind, plural)
     for kind, plural in (("ServiceEntry", "serviceentries"), ("DestinationRule", "destinationrules"))
@@ -31,9 +38,33 @@ KINDS = {
 UPDATES = re.compile(r"^(?:cluster_manager\.cds|listener_manager\.lds)\.update_success: (\d+)$", re.MULTILINE)
 
 
-def _document(of_west: Iterable[str], of_north: Iterable[str]) -> dict[str, Any]:
-    """Bookinfo's, with these services more."""
-    given = bookinfo(*PLACES)
+@dataclass(frozen=True)
+class Added:
+    """East's objects for more imports than bookinfo's, as the product computes them."""
+
+    many: list[dict[str, Any]]
+    """Only for the import of 200 services of west, which one namespace calls."""
+    late: list[dict[str, Any]]
+    """Only for the import of one service of north, which the other namespace calls."""
+    common: list[dict[str, Any]]
+    """For both imports. With `objects: shared` they have one DestinationRule, which stays until both are gone."""
+
+
+def added(sharing: str) -> Added:
+    """sharing: `objects` of the federation's document."""
+    names = [f"many-{number:03}" for number in range(SERVICES)]
+    before, many, late = _made(sharing, [], []), _made(sharing, names, []), _made(sharing, [], ["late"])
+    of_many, of_late = many.keys() - before.keys(), late.keys() - before.keys()
+    return Added(
+        many=[many[key] for key in sorted(of_many - of_late)],
+        late=[late[key] for key in sorted(of_late - of_many)],
+        common=[many[key] for key in sorted(of_many & of_late)],
+    )
+
+
+def _made(sharing: str, of_west: Iterable[str], of_north: Iterable[str]) -> dict[tuple[str, str], dict[str, Any]]:
+    """East's objects, by kind and name, for bookinfo's document with these services more."""
+    given = {**bookinfo(*PLACES), "objects": sharing}
     east, *others = given["peers"]
     to = [{"mesh": "east", "identities": [f"{NAMESPACE}/*", f"{ASIDE}/*"]}]
     for peer, names, callers in zip(others, (of_west, of_north), (NAMESPACE, ASIDE), strict=True):
@@ -41,34 +72,17 @@ def _document(of_west: Iterable[str], of_north: Iterable[str]) -> dict[str, Any]
         peer["exports"] = [*peer["exports"], *more]
         if more:
             east["imports"].append({"meshes": [peer["mesh"]], "namespace": ASIDE, "namespaces": [callers]})
-    return given
-
-
-def many_of_west() -> list[dict[str, Any]]:
-    """What the product makes in east for its import of 200 services of west, which one namespace calls."""
-    return _added([f"many-{number:03}" for number in range(SERVICES)], [])
-
-
-def late_of_north() -> list[dict[str, Any]]:
-    """What it makes there for one of north's, which the other namespace calls."""
-    return _added([], ["late"])
-
-
-def _added(of_west: Iterable[str], of_north: Iterable[str]) -> list[dict[str, Any]]:
-    def made(document: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-        federation = read_document(Federation, document, "the federation")
-        found = objects(federation, "east", with_declared(federation, []))
-        return {(one["kind"], one["metadata"]["name"]): one for one in found}
-
-    before, after = made(_document([], [])), made(_document(of_west, of_north))
-    return [after[key] for key in sorted(after.keys() - before)]
+    federation = read_document(Federation, given, "the federation")
+    found = objects(federation, "east", with_declared(federation, []))
+    return {(one["kind"], one["metadata"]["name"]): one for one in found}
 
 
 def write(meshes: Meshes, manifests: Iterable[dict[str, Any]]) -> None:
-    """In east. Side by side, for istiod's webhook looks at each."""
+    """In east. Side by side, because istiod's webhook validates each. Fails for an object that the mesh has already:
+    its removal would change more than these imports."""
     client = meshes.client("east")
     with ThreadPoolExecutor(WRITERS) as pool:
-        list(pool.map(lambda one: client.apply(workloads.parse(one), force=True), manifests))
+        list(pool.map(lambda one: client.create(workloads.parse(one)), manifests))
 
 
 def remove(meshes: Meshes, manifests: Iterable[dict[str, Any]]) -> None:
@@ -101,8 +115,21 @@ def coming_and_going(meshes: Meshes, manifests: list[dict[str, Any]]) -> Iterato
             going.result()
 
 
-def updates(meshes: Meshes, mesh: str, name: str, namespace: str) -> int:
-    """How often istiod has sent clusters or listeners to the proxy of a Pod since it runs. name: its label app."""
+def settled(meshes: Meshes, *proxies: Proxy) -> list[int]:
+    """The counts of updates of these proxies, as soon as they have stayed the same for some seconds."""
+
+    def same() -> list[int]:
+        before = [_updates(meshes, *one) for one in proxies]
+        time.sleep(QUIET)
+        if (after := [_updates(meshes, *one) for one in proxies]) != before:
+            raise NotObserved(f"updates still arrive: {before}, then {after}")
+        return after
+
+    return eventually(same, seconds=120)
+
+
+def _updates(meshes: Meshes, mesh: str, name: str, namespace: str) -> int:
+    """The updates of clusters and of listeners that the proxy of a Pod has received. name: its label app."""
     found = UPDATES.findall(of_proxy(meshes, mesh, name, namespace, "/stats"))
     assert len(found) == 2
     return sum(map(int, found))
