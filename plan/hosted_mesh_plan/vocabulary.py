@@ -49,6 +49,7 @@ CONTROL_PLANE_TYPES: Final = frozenset(
         f"{PACKAGE}:index:ExternalDNSBridge",
         f"{PACKAGE}:index:MeshObservability",
         f"{PACKAGE}:index:SharedGateway",
+        f"{PACKAGE}:index:RevisionGuard",
         TYPE_OPERATORS_CONTROL_PLANE,
         TYPE_EXTERNAL_CONTROL_PLANE,
         TYPE_ISTIOD,

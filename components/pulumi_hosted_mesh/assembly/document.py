@@ -88,9 +88,11 @@ def hosted_mesh_args(mesh: Mesh, source: str) -> HostedMeshArgs:
 def _arguments(mesh: Mesh, control_plane: object, memberships: Sequence[object]) -> HostedMeshArgs:
     """control_plane: None for a mesh of one cluster."""
     arguments: dict[str, Any] = mesh.model_dump(exclude_unset=True, exclude={"control_plane", "memberships"})
+    rest = mesh.control_plane.model_dump(exclude_unset=True, exclude={"cluster"})
     if control_plane is not None:
-        rest = mesh.control_plane.model_dump(exclude_unset=True, exclude={"cluster"})
         arguments["control_plane"] = {**rest, "cluster": control_plane}
+    elif rest:
+        arguments["control_plane"] = rest
     arguments["memberships"] = [
         {**one.model_dump(exclude_unset=True, exclude={"cluster"}), "cluster": cluster}
         for one, cluster in zip(mesh.memberships, memberships, strict=True)

@@ -138,10 +138,9 @@ class HostedMesh(pulumi.ComponentResource):
         self, name: str, args: HostedMeshArgs, given: list[Any], opts: pulumi.ResourceOptions | None
     ) -> None:
         """The mesh with `split: false`. It has no endpoints, addresses and manifests for another side."""
-        for field in ("control_plane", "gateway"):
-            if field in args:
-                rule, fix = "is set, but split is false", "Leave it out, or set split: true"
-                raise InvalidInputError([Problem(field, rule, fix)], SOURCE)
+        if "gateway" in args:
+            rule, fix = "is set, but split is false", "Leave it out, or set split: true"
+            raise InvalidInputError([Problem("gateway", rule, fix)], SOURCE)
         mesh = mesh_of({**_document(args), "memberships": given})
         require_unique_names(self, TYPE_HOSTED_MESH, name, parts_of_mesh(name, mesh), opts)
         cluster = ControlPlaneCluster.of_single(cluster_of(given[0], "memberships[0]", SOURCE), name=name, parent=self)

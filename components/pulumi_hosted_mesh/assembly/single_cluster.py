@@ -16,7 +16,8 @@ from pulumi_hosted_mesh.clusters.adoption import make_namespace
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import on_control_plane
 from pulumi_hosted_mesh.control_plane.issued_authority import IssuedAuthority
-from pulumi_hosted_mesh.control_plane.single_cluster import make_gateways, make_istiods
+from pulumi_hosted_mesh.control_plane.removal_guard import removal_guard
+from pulumi_hosted_mesh.control_plane.single_cluster import make_gateways, make_guards, make_istiods
 from pulumi_hosted_mesh.control_plane.validated_inputs import authority
 from pulumi_hosted_mesh.data_plane.root_certificate_owner import own_root_certificates
 from pulumi_hosted_mesh.data_plane.served_kinds import sets_owner
@@ -50,8 +51,7 @@ def make_in_one_cluster(
     network = mesh.network(member)
     metadata = on_control_plane(mesh, cluster, mesh.namespace, labels={NETWORK_LABEL: network} if network else None)
     namespace = make_namespace(f"{name}-single-cluster", metadata, cluster.options(parent))
-    if has_owner:
-        own_root_certificates(name, mesh.name, cluster, namespace, parent=parent)
+    owners = [own_root_certificates(name, mesh.name, cluster, namespace, parent=parent)] if has_owner else []
     definitions: list[pulumi.Resource] = []
     if member.crds.install:
         charts = newest(one.charts for one in mesh.revisions)
@@ -71,6 +71,7 @@ def make_in_one_cluster(
         issued = IssuedAuthority(name, mesh, mesh.trust.issuer, cluster, root, within, parent=parent)
         definitions.append(issued.certificate)
         issued_root = issued.root
+    guard = removal_guard(mesh, cluster, own_webhooks=True)
     istiods = make_istiods(
         name,
         mesh,
@@ -79,9 +80,12 @@ def make_in_one_cluster(
         cacerts=files,
         root_digest=issued_root.apply(lambda pem: hashlib.sha256(pem.encode()).hexdigest()),
         after=definitions,
+        guard=guard,
         parent=parent,
     )
     endpoint = ControlPlaneEndpoint.of(mesh, mesh.revisions[0], member, root)
     values = {one.name: gateway_values(endpoint, one) for one in member.gateways}
     gateways = make_gateways(name, mesh, cluster, endpoint, values, after=istiods, parent=parent)
+    last = [*istiods, *gateways.values(), *definitions, *owners]
+    make_guards(name, mesh, namespace, guard=guard, after=last, parent=parent)
     return SingleClusterMesh(endpoint, {called: chart_addresses(made) for called, made in gateways.items()})

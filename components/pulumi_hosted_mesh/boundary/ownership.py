@@ -16,6 +16,7 @@ CONTROL_PLANE_TYPES: Final = frozenset(
         vocabulary.TYPE_MESH_TRUST,
         vocabulary.TYPE_EXTERNAL_CONTROL_PLANE,
         vocabulary.TYPE_ISTIOD,
+        vocabulary.TYPE_REVISION_GUARD,
         # Its objects go to the data plane and are public. A secret in them would be the control plane's.
         vocabulary.TYPE_MESH_FEDERATION,
         vocabulary.TYPE_EXTERNAL_DNS_BRIDGE,

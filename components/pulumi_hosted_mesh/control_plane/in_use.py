@@ -63,14 +63,16 @@ def use_of(api: ApiServer, namespace: str, revision: str, *, webhooks: bool) -> 
         return None
     override = str((deployment["metadata"].get("annotations") or {}).get(REMOVE_IN_USE_ANNOTATION) or "")
     unseen: list[str] = []
-    data_planes = list(data_planes_of(api, namespace, unseen))
+    hosts = _hosts(deployment)
+    # Without a host it has no data plane but its own cluster (`split: false`).
+    data_planes = list(data_planes_of(api, namespace, unseen)) if hosts else [api]
     unknown: list[str] = []
     proxies = _connected(api, namespace, revision, unknown)
     if proxies is None:
         proxies = _with_sidecars(data_planes, revision, unseen)
         if data_planes and not unseen:
             unknown.clear()
-    calling = tuple(_calling(data_planes, _hosts(deployment), unseen)) if webhooks else ()
+    calling = tuple(_calling(data_planes, hosts, unseen)) if webhooks else ()
     return Use(dict(proxies), calling, tuple(unknown), tuple(dict.fromkeys(unseen)), override)
 
 

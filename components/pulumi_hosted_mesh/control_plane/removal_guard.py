@@ -7,12 +7,14 @@ program that no longer has the revision, or even the mesh. So there is one hook 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import quote
 
 import pulumi
+from pulumi_kubernetes import core
+from pulumi_kubernetes.helm import v4 as helm
 
 from pulumi_hosted_mesh.boundary.per_stack_registry import PerStackRegistry
 from pulumi_hosted_mesh.clusters.api_server import ApiServer, UnreachableError
@@ -24,7 +26,7 @@ from pulumi_hosted_mesh.control_plane.in_use import Use, refusal, use_of
 from pulumi_hosted_mesh.control_plane.source_ranges import source_ranges_hook
 from pulumi_hosted_mesh.problems import InvalidInputError
 from pulumi_hosted_mesh.spec.mesh import Mesh
-from pulumi_hosted_mesh.vocabulary import REVISION_LABEL
+from pulumi_hosted_mesh.vocabulary import REVISION_LABEL, TYPE_REVISION_GUARD
 
 HOOK: Final = "hosted-mesh-revision-in-use"
 SERVICE: Final = "kubernetes:core/v1:Service"
@@ -48,10 +50,27 @@ class GuardedMesh:
 
 @dataclass(frozen=True)
 class Deleted:
-    """The object that is to be deleted: its path, and its uid if that is known."""
+    """The object that is to be deleted, of a revision: its path, and its uid if that is known.
 
+    For a RevisionGuard, which has none, the mesh's Namespace.
+    """
+
+    namespace: str
+    name: str
+    revision: str | None
     path: str
     uid: str | None
+
+    @classmethod
+    async def of(cls, args: pulumi.ResourceHookArgs) -> Self:
+        if args.type == TYPE_REVISION_GUARD:
+            inputs = args.old_inputs or {}
+            namespace, revision, uid = [await plain(inputs.get(key)) for key in ("namespace", "revision", "uid")]
+            return cls(namespace, args.name, revision, f"/api/v1/namespaces/{quote(namespace)}", uid)
+        namespace, _, name = str(args.id).rpartition("/")
+        uid = await plain((await plain((args.old_outputs or {}).get("metadata")) or {}).get("uid"))
+        path = PATHS[args.type].format(quote(namespace), quote(name))
+        return cls(namespace, name, (await _labels(args)).get(REVISION_LABEL), path, uid)
 
     def is_in(self, api: ApiServer) -> bool:
         """Whether a cluster has it. One of the same name in another cluster is not it. Raises: UnreachableError."""
@@ -84,21 +103,46 @@ class RemovalGuard:
 
     async def check(self, args: pulumi.ResourceHookArgs) -> None:
         """Rejects the deletion of a resource of a revision that is in use. Raises: RevisionInUseError."""
-        namespace, _, name = str(args.id).rpartition("/")
-        revision = (await _labels(args)).get(REVISION_LABEL)
+        own = await Deleted.of(args)
+        namespace, revision = own.namespace, own.revision
         guarded = self.meshes.get(namespace)
-        if revision is None or (guarded and args.type == SERVICE and _another_exposure(guarded.mesh, revision, name)):
+        if revision is None or (
+            guarded and args.type == SERVICE and _another_exposure(guarded.mesh, revision, own.name)
+        ):
             return
         configs = [await cluster.known_kubeconfig() for cluster in self.clusters]
         if guarded and (reason := guarded.mesh.control_plane.remove_in_use.get(revision)):
             pulumi.log.warn(f"revision {revision} in namespace {namespace} is removed without a check: {reason}")
             return
         webhooks = guarded is not None and not guarded.own_webhooks
-        uid = (await plain((args.old_outputs or {}).get("metadata")) or {}).get("uid")
-        own = Deleted(PATHS[args.type].format(quote(namespace), quote(name)), await plain(uid))
         for config in configs:
             if config is not None:
                 await asyncio.to_thread(_refuse, config, own, namespace, revision, webhooks=webhooks)
+
+
+class RevisionGuard(pulumi.ComponentResource):
+    """The resource of a revision that the engine deletes first, so a refused deletion has removed no object.
+
+    The engine deletes a resource before its dependencies, and all resources without an order at once. So the hook on a
+    Deployment comes after the deletion of webhooks and gateways. It has no object in a cluster.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        revision: str,
+        namespace: core.v1.Namespace,
+        *,
+        guard: RemovalGuard,
+        depends_on: Sequence[pulumi.Resource],
+        parent: pulumi.Resource,
+    ) -> None:
+        """namespace: the mesh's. depends_on: the last resources of the mesh; directly or not, it depends on all."""
+        metadata = namespace.metadata
+        properties = {"namespace": metadata.name, "revision": revision, "uid": metadata.uid}
+        options = pulumi.ResourceOptions(parent=parent, depends_on=_with_objects(depends_on), hooks=guard.binding())
+        super().__init__(TYPE_REVISION_GUARD, name, properties, options)
+        self.register_outputs({})
 
 
 _guards = PerStackRegistry[str, RemovalGuard]()
@@ -119,6 +163,17 @@ def removal_guard(mesh: Mesh, cluster: ControlPlaneCluster, *, own_webhooks: boo
         if guard.hook is None and cluster.has_kubeconfig:
             guard.hook = pulumi.ResourceHook(HOOK, guard.check, pulumi.ResourceHookOptions(on_dry_run=True))
     return guard
+
+
+def _with_objects(resources: Sequence[pulumi.Resource]) -> pulumi.Output[list[pulumi.Resource]]:
+    """With the charts' objects. A dependency on a chart orders their deletion too, but with `--continue-on-error` the
+    engine keeps the dependencies of a refused resource alone, and not their children."""
+    charts = [one.resources for one in resources if isinstance(one, helm.Chart)]
+
+    def flat(objects: Sequence[Sequence[pulumi.Resource] | None]) -> list[pulumi.Resource]:
+        return [*resources, *(one for of_chart in objects for one in of_chart or ())]
+
+    return pulumi.Output.all(*charts).apply(flat)
 
 
 def _refuse(config: Kubeconfig, own: Deleted, namespace: str, revision: str, *, webhooks: bool) -> None:

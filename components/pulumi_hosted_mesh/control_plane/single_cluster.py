@@ -15,10 +15,11 @@ from pulumi_hosted_mesh.charts.chart import Changes, MeshCharts
 from pulumi_hosted_mesh.clusters.cluster import ControlPlaneCluster
 from pulumi_hosted_mesh.clusters.metadata import on_control_plane
 from pulumi_hosted_mesh.control_plane import manifests
+from pulumi_hosted_mesh.control_plane.removal_guard import RemovalGuard, RevisionGuard
 from pulumi_hosted_mesh.control_plane.single_cluster_values import default_validation, single_cluster_values
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.revision import Revision
-from pulumi_hosted_mesh.vocabulary import CACERTS_SECRET, ROOT_DIGEST_ANNOTATION, suffixed
+from pulumi_hosted_mesh.vocabulary import CACERTS_SECRET, REMOVE_IN_USE_ANNOTATION, ROOT_DIGEST_ANNOTATION, suffixed
 
 
 def make_istiods(
@@ -30,6 +31,7 @@ def make_istiods(
     cacerts: pulumi.Output[Any] | None,
     root_digest: pulumi.Output[str],
     after: Sequence[pulumi.Resource],
+    guard: RemovalGuard,
     parent: pulumi.Resource,
 ) -> list[pulumi.Resource]:
     """The resources of all revisions. name: prefix of their names. cacerts: None for the Secret of another program.
@@ -43,6 +45,7 @@ def make_istiods(
         before.append(core.v1.Secret(f"{name}-{CACERTS_SECRET}", metadata=metadata, string_data=cacerts, opts=options))
     made: list[pulumi.Resource] = []
     for revision in mesh.revisions:
+        reason = mesh.control_plane.remove_in_use.get(revision.name)
         istiod = MeshCharts(mesh.name, revision.charts, cluster, parent=parent).make(
             f"{suffixed(name, revision.name)}-istiod",
             "istiod",
@@ -56,10 +59,27 @@ def make_istiods(
                 config_data=partial(manifests.with_revocation_list, mesh)
                 if revision.features.certificate_revocation
                 else None,
+                deployment_annotations={REMOVE_IN_USE_ANNOTATION: reason} if reason else {},
+                deployment_hooks=guard.binding(),
             ),
         )
         made += [istiod, *_default_validation(name, mesh, revision, cluster, istiod, parent)]
     return made
+
+
+def make_guards(
+    name: str,
+    mesh: Mesh,
+    namespace: core.v1.Namespace,
+    *,
+    guard: RemovalGuard,
+    after: Sequence[pulumi.Resource],
+    parent: pulumi.Resource,
+) -> None:
+    """One for each revision. after: everything else of the mesh, because no other istiod's objects may go either."""
+    for revision in mesh.revisions:
+        called = f"{suffixed(name, revision.name)}-guard"
+        RevisionGuard(called, revision.name, namespace, guard=guard, depends_on=after, parent=parent)
 
 
 def _default_validation(

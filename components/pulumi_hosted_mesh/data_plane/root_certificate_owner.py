@@ -22,8 +22,8 @@ Manifest = dict[str, Any]
 
 def own_root_certificates(
     name: str, mesh: str, cluster: Cluster, namespace: core.v1.Namespace, *, parent: pulumi.Resource
-) -> None:
-    """Makes the policy and its binding. mesh: its name. namespace: the mesh's Namespace, the future owner."""
+) -> pulumi.Resource:
+    """Makes the policy and its binding, which it returns. mesh: its name. namespace: the mesh's, the future owner."""
     metadata = cluster_wide(mesh, cluster, policy_name(mesh))
     policy = admission.MutatingAdmissionPolicy(
         f"{name}-root-certificates",
@@ -31,12 +31,13 @@ def own_root_certificates(
         spec=policy_spec(mesh),
         opts=cluster.options(parent, depends_on=[namespace]),
     )
-    admission.MutatingAdmissionPolicyBinding(
+    binding: pulumi.Resource = admission.MutatingAdmissionPolicyBinding(
         f"{name}-root-certificates",
         metadata=metadata,
         spec=binding_spec(mesh),
         opts=cluster.options(parent, depends_on=[policy]),
     )
+    return binding
 
 
 def policy_name(mesh: str) -> str:

@@ -55,8 +55,8 @@ class Mesh(Model):
     istiod."""
     split: Switch = True
     """False deploys an ordinary mesh: istiod runs in the cluster of the only membership, with the chart's webhooks.
-    Leave out `controlPlane`, `revisions[].host`, `revisions[].exposure`, and the membership's `access`, `webhooks` and
-    `chartValues`. For `all-in-one` and HostedMesh."""
+    Leave out `controlPlane` (except `removeInUse`), `revisions[].host`, `revisions[].exposure`, and the membership's
+    `access`, `webhooks` and `chartValues`. For `all-in-one` and HostedMesh."""
     trust_domain: Domain | None = None
     """Trust domain of the workloads' identities, `spiffe://<trustDomain>/ns/...`; by default `<name>.mesh.local`, or
     `<name>.<tenant>.mesh.local` with a tenant."""

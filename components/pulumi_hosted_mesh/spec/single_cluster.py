@@ -15,6 +15,8 @@ LEFT_OUT: Final = "Leave it out, or set split: true"
 OF_THE_SPLIT: Final = ("access", "webhooks", "chart_values")
 """A member's fields for the split alone. `access` may have KEPT."""
 KEPT: Final = "root_certificate_owner"
+OVERRIDE: Final = "remove_in_use"
+"""The only field of `control_plane` for one cluster."""
 
 
 def local_host(mesh: str, revision: str) -> str:
@@ -55,7 +57,7 @@ def _own(mesh: str, revision: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_effect(document: Mapping[str, Any]) -> Iterator[str]:
     """Fields of the document that the single cluster does not use. Fields that `_inside` has set are accepted."""
-    if _given(document, "control_plane"):
+    if _without(_given(document, "control_plane"), OVERRIDE):
         yield "controlPlane"
     if document.get("tenant") is not None:
         yield "tenant"
@@ -65,11 +67,15 @@ def _without_effect(document: Mapping[str, Any]) -> Iterator[str]:
                 yield f"revisions[{position}].{field}"
     for position, one in _mappings(document, "memberships"):
         for field in OF_THE_SPLIT:
-            given = _given(one, field)
-            if isinstance(given, Mapping):
-                given = {key: value for key, value in given.items() if key not in (KEPT, to_camel(KEPT))}
-            if given:
+            if _without(_given(one, field), KEPT):
                 yield f"memberships[{position}].{to_camel(field)}"
+
+
+def _without(part: Any, field: str) -> Any:
+    """A part of the document without a field that has an effect."""
+    if not isinstance(part, Mapping):
+        return part
+    return {key: value for key, value in part.items() if key not in (field, to_camel(field))}
 
 
 def _mappings(document: Mapping[str, Any], field: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from sandbox.engine.deployment import POLICY_PACK
-from tests.engine.library.engine import Api, Project, differences, versions
+from tests.engine.library.engine import Api, Project, Stack, differences, versions
 
 Config = dict[str, Any]
+CANARY = "canary"
 GATEWAY = {"name": "ingress", "service": {"type": "ClusterIP"}}
 
 
@@ -62,6 +63,49 @@ def test_an_ordinary_mesh_comes_and_goes_in_the_users_cluster_alone(
             assert webhook["clientConfig"]["service"]["namespace"] == namespace
             assert webhook["failurePolicy"] == "Fail"
     stack.destroy()
+
+
+@pytest.mark.usefixtures("clean")
+def test_an_istiod_in_use_is_removed_with_a_reason_alone(project: Project, user: Api, single: Config) -> None:
+    """Without nodes no istiod answers, so Pods count. The other revision has none; its objects stay too."""
+    # One replica: otherwise an autoscaler changes the gateway's Deployment meanwhile.
+    single["memberships"][0]["gateways"] = [{**GATEWAY, "replicas": 1}]
+    both = {**single, "revisions": [*single["revisions"], {**single["revisions"][0], "name": CANARY}]}
+    namespace = f"mesh-{single['name']}"
+
+    def stack(document: Config) -> Stack:
+        return project.stack("single-in-use", {"stack": "all-in-one", "mesh": document})
+
+    def refused(document: Config, *arguments: str) -> None:
+        before = user.stored(), versions(user)
+        done = stack(document).run(*arguments)
+        assert done.code != 0, done.text
+        (rule,) = set(re.findall(r"revision \S+ in namespace \S+ is in use .*", done.text))
+        assert rule.startswith(f"revision {CANARY} in namespace {namespace} is in use by 1 proxies")
+        assert rule.endswith(f"Or set controlPlane.removeInUse: {{{CANARY}: REASON}}")
+        assert (user.stored() - before[0], before[0] - user.stored()) == (set(), set()), arguments
+        after = versions(user)
+        changed = differences(before[1], after)
+        assert changed == {}, [(key, before[1].get(key), after.get(key)) for key in changed]
+
+    with user.with_sidecar("cart", "shop", CANARY):
+        stack(both).up()
+        for arguments in (("preview",), ("up", "--yes"), ("up", "--yes", "--skip-preview")):
+            refused(single, *arguments)
+        for options in ((), ("--skip-preview",), ("--skip-preview", "--continue-on-error")):
+            refused(both, "destroy", "--yes", "--run-program", *options)
+        without = stack(both).run("destroy", "--yes", "--skip-preview")
+        assert without.code != 0
+        assert "--run-program" in without.text
+        assert stack(both).up().summary().keys() <= {"unchanged", "created"}, "guards of revisions without proxies"
+        reason = {"controlPlane": {"removeInUse": {CANARY: "only tried here"}}}
+        assert "only tried here" in stack({**single, **reason}).succeed("up", "--yes").text
+        assert user.kubectl("get", "deployment", f"istiod-{CANARY}", "-n", namespace).code != 0
+        stack({**both, **reason}).up()
+        stack({**both, **reason}).destroy()
+        assert namespace not in str(user.stored())
+    stack(both).up()
+    stack(both).destroy()
 
 
 @pytest.mark.usefixtures("clean")

@@ -26,7 +26,7 @@ from sandbox.progress import Progress
 from sandbox.proof import workloads
 from sandbox.proof.deployed import Deployed, NotObserved, eventually
 from sandbox.toolchain import Tools
-from tests.engine.library.engine import Project, Stack
+from tests.engine.library.engine import Api, Project, Stack
 from tests.live.revisions.counting import nothing_lost, settled
 from tests.live.revisions.steady_traffic import Traffic, called, pod_manifest
 from tests.live.tenants.one_cluster import document, facts
@@ -101,6 +101,21 @@ class TwoKinds:
                 raise NotObserved(done.output)
 
         eventually(look, seconds=90)
+
+    def keeps(self, mesh: str) -> None:
+        """Nothing is removed: istiod counts the proxies of both namespaces.
+
+        A hosted mesh needs the preview for that: without one its webhooks go before istiod's refusal (ADR 0025).
+        """
+        stack, api = self.stack(mesh), Api(self.sandbox.data_plane, self.tools)
+        tried = [("--preview-only",), ("--yes",), *([("--yes", "--skip-preview")] if mesh == SINGLE else [])]
+        for options in tried:
+            before = api.stored()
+            done = stack.run("destroy", "--run-program", *options)
+            assert done.code != 0, done.text
+            assert sorted(before - api.stored()) == []
+            rule = f"revision {REVISIONS[mesh]} in namespace mesh-{mesh} is in use by 3 proxies in namespaces"
+            assert f"{rule} of the data plane: {workloads.NAMESPACE}, {CALLERS}" in done.text, done.text
 
     def destroy(self, mesh: str) -> None:
         """Proxies of ended Pods count for some seconds more."""
@@ -178,6 +193,7 @@ def test_namespaces_move_to_a_hosted_control_plane_and_back_without_a_lost_reque
             with nothing_lost(traffic, f"from {old} to {new}"):
                 lab.up(new, crds=False)
                 lab.answering(new)
+                lab.keeps(old)
                 lab.label(workloads.NAMESPACE, new)
                 traffic.restart(workloads.CALLED, workloads.NAMESPACE)
                 settled(traffic)

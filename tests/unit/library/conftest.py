@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
 
 import pulumi
 import pytest
@@ -33,9 +32,9 @@ def data_planes_have_admission_policies(monkeypatch: pytest.MonkeyPatch) -> None
 def without_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts are rendered by the engine, which the mocks have not, nor its way of changing what is rendered."""
 
-    def untransformed(name: str, args: helm.ChartArgs, opts: pulumi.ResourceOptions) -> Any:
-        opts.transforms = None
-        return made(name, args, opts)
+    class Untransformed(helm.Chart):
+        def __init__(self, name: str, args: helm.ChartArgs, opts: pulumi.ResourceOptions) -> None:
+            opts.transforms = None
+            super().__init__(name, args, opts)
 
-    made = helm.Chart
-    monkeypatch.setattr(helm, "Chart", untransformed)
+    monkeypatch.setattr(helm, "Chart", Untransformed)

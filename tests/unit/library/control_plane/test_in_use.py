@@ -63,7 +63,10 @@ GONE = UnreachableError("it does not answer")
 
 @pytest.fixture
 def look(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Looks at a control plane with these Pods, what they print, and a data plane."""
+    """Looks at a control plane with these Pods, what they print, and a data plane.
+
+    own: more of the control plane's cluster.
+    """
 
     def look(
         pods: Sequence[dict[str, Any]],
@@ -72,6 +75,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Any:
         made: dict[str, Any] | None = None,
         *,
         webhooks: bool = True,
+        own: dict[str, Any] | None = None,
     ) -> Use | None:
         def output(api: Any, namespace: str, pod: str, container: str, command: Sequence[str]) -> str:
             assert (namespace, container, command[-1]) == ("mesh-demo", "discovery", "/debug/syncz")
@@ -83,7 +87,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(in_use, "from_content", lambda content, request: content)
         monkeypatch.setattr(in_use, "ApiServer", lambda config: Server(data_plane))
         kubeconfig = {"data": {"config": base64.b64encode(b"one").decode()}}
-        content = {SECRETS: kubeconfig, DEPLOYMENTS: [made or deployment()], ISTIODS: pods}
+        content = {SECRETS: kubeconfig, DEPLOYMENTS: [made or deployment()], ISTIODS: pods, **(own or {})}
         return use_of(Server(content), "mesh-demo", "default", webhooks=webhooks)
 
     return look
@@ -111,6 +115,16 @@ def test_pods_of_the_data_plane_count_where_no_istiod_runs(look: Any) -> None:
     found = look([], {}, {"/api/v1/pods": pods})
     assert found == Use({"shop": 1})
     assert refusal("default", "mesh-demo", look([], {}, {})) is None
+
+
+def test_an_istiod_without_a_host_serves_its_own_cluster(look: Any) -> None:
+    """That of a mesh with `split: false`; a hosted one has a host for its data planes."""
+    alone = deployment()
+    alone["spec"]["template"]["spec"]["containers"][0]["env"] = []
+    pods = {"/api/v1/pods": [with_sidecar("shop"), with_sidecar("web", "canary")]}
+    assert look([], {}, {}, alone, own=pods) == Use({"shop": 1})
+    assert look([istiod("a")], {"a": [{"proxy": "page.web"}]}, {}, alone, own=pods) == Use({"web": 1})
+    assert look([], {}, {}, own=pods) == Use()
 
 
 @pytest.mark.parametrize("printed", [GONE, {"not": "a list"}, [{"no": "proxy"}]])

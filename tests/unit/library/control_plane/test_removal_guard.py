@@ -13,6 +13,7 @@ from pulumi_hosted_mesh.control_plane.in_use import Use
 from pulumi_hosted_mesh.control_plane.removal_guard import GuardedMesh, RemovalGuard, RevisionInUseError
 from pulumi_hosted_mesh.spec.load import read_document
 from pulumi_hosted_mesh.spec.mesh import Mesh
+from pulumi_hosted_mesh.vocabulary import TYPE_REVISION_GUARD
 
 from tests.unit.library.clusters.kubeconfigs import content
 from tests.unit.library.documents import document
@@ -20,6 +21,7 @@ from tests.unit.library.documents import document
 IN_USE = Use({"shop": 1})
 DEPLOYMENT, SERVICE = "kubernetes:apps/v1:Deployment", "kubernetes:core/v1:Service"
 EXPOSED = "istiod-exposed-demo"
+GUARD = (TYPE_REVISION_GUARD, "demo-guard")
 
 
 def check(
@@ -49,9 +51,12 @@ def check(
         if known:
             guard.meshes["mesh-demo"] = GuardedMesh(mesh, own_webhooks)
         own = labels or {"app": "istiod", "istio.io/rev": "default"}
-        inputs = {"spec": {"selector": own}} if type_ == SERVICE else {"metadata": {"labels": own}}
-        outputs = {"metadata": {"uid": "its own"}}
+        inputs: dict[str, Any] = {"spec": {"selector": own}} if type_ == SERVICE else {"metadata": {"labels": own}}
+        outputs: dict[str, Any] = {"metadata": {"uid": "its own"}}
         called = ("urn", f"mesh-demo/{name}", name, type_)
+        if type_ == TYPE_REVISION_GUARD:  # a component has no id
+            called = ("urn", "", name, type_)
+            inputs, outputs = {"namespace": "mesh-demo", "revision": "default", "uid": "its own"}, {}
         await guard.check(pulumi.ResourceHookArgs(*called, old_inputs=inputs, old_outputs=outputs))
 
     monkeypatch.setattr(guards, "use_of", use_of)
@@ -61,7 +66,8 @@ def check(
             pass
 
         def get(self, path: str) -> Any:
-            assert path.endswith(f"/namespaces/mesh-demo/{'services' if type_ == SERVICE else 'deployments'}/{name}")
+            kinds = {SERVICE: f"/services/{name}", DEPLOYMENT: f"/deployments/{name}", TYPE_REVISION_GUARD: ""}
+            assert path.endswith(f"/namespaces/mesh-demo{kinds[type_]}")
             return {"metadata": {"uid": uid}} if uid else None
 
     monkeypatch.setattr(guards, "ApiServer", Server)
@@ -70,7 +76,7 @@ def check(
     return asked
 
 
-@pytest.mark.parametrize(("type_", "name"), [(DEPLOYMENT, "istiod"), (SERVICE, EXPOSED)])
+@pytest.mark.parametrize(("type_", "name"), [(DEPLOYMENT, "istiod"), (SERVICE, EXPOSED), GUARD])
 def test_what_serves_a_revision_in_use_stays(monkeypatch: pytest.MonkeyPatch, type_: str, name: str) -> None:
     with pytest.raises(RevisionInUseError, match="revision default in namespace mesh-demo is in use by 1 proxies"):
         check(monkeypatch, type_=type_, name=name)
@@ -85,6 +91,7 @@ def test_what_is_not_in_use_or_has_a_reason_on_it_goes(monkeypatch: pytest.Monke
 def test_an_object_of_the_same_name_in_another_cluster_is_not_it(monkeypatch: pytest.MonkeyPatch, uid: str) -> None:
     """As after a cluster was rebuilt."""
     assert check(monkeypatch, uid=uid) == []
+    assert check(monkeypatch, None, *GUARD, uid=uid) == []
 
 
 def test_the_documents_reason_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

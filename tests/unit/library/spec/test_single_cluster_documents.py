@@ -27,6 +27,11 @@ def test_the_document_of_one_cluster_needs_no_host_and_survives_a_second_reading
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("control plane", {"controlPlane": {"priority": 5}}, "controlPlane would have no effect"),
+    (
+        "more",
+        {"controlPlane": {"priority": 5, "removeInUse": {"canary": "only tried here"}}},
+        "controlPlane would have no effect",
+    ),
     ("host", {HOST: "istiod.demo.example.com"}, r"revisions[0].host would"),
     ("exposure", {EXPOSURE: {"openToAll": True}}, r"revisions[0].exposure would"),
     ("gateway", {EXPOSURE: {"kind": "gateway", "openToAll": True}}, r"revisions[0].exposure would"),
@@ -52,6 +57,12 @@ def test_fields_of_the_other_side_are_rejected(changes: dict[str, Any], words: s
     with pytest.raises(InvalidInputError) as caught:
         read_document(Mesh, document(removed))
     assert words in str(caught.value)
+
+
+def test_an_istiod_in_use_may_have_a_reason_for_its_removal() -> None:
+    mesh = read_document(Mesh, document({**LOCAL, "controlPlane": {"removeInUse": {"canary": "only tried here"}}}))
+    assert mesh.control_plane.remove_in_use == {"canary": "only tried here"}
+    assert read_arguments(Mesh, mesh.arguments()) == mesh
 
 
 def test_the_owner_of_the_root_certificate_may_be_set() -> None:
