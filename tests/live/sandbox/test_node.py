@@ -237,9 +237,11 @@ def test_liveness_restarts_and_readiness_only_takes_out(kubectl: Kubectl) -> Non
         pod("unready", {"readinessProbe": {**READY, "httpGet": {"path": "/status/503", "port": 8080}}}),
     )  # fmt: skip
     eventually(lambda: container_of(kubectl, "alive").get("restartCount", 0) >= 1)
-    eventually(lambda: container_of(kubectl, "unready").get("state", {}).get("running"))
-    status = container_of(kubectl, "unready")
-    assert (status["ready"], status["restartCount"]) == (False, 0)
+    before = eventually(lambda: (one := container_of(kubectl, "unready")).get("state", {}).get("running") and one)
+    failed = ("get", "events", "--field-selector=involvedObject.name=unready,reason=Unhealthy", "--output=json")
+    eventually(lambda: sum(one.get("count", 1) for one in json.loads(kubectl(*failed))["items"]) > 3)
+    after = container_of(kubectl, "unready")
+    assert (after["ready"], after["containerID"]) == (False, before["containerID"]), (before, after)
 
 
 def test_init_containers_run_in_order_and_a_sidecar_starts_before_the_next(kubectl: Kubectl) -> None:
