@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import urllib.error
 import urllib.request
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.toolchain import Tools
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
 TOKEN = "root-of-the-test"
@@ -81,8 +81,7 @@ class OpenBao:
 @contextmanager
 def openbao(tools: Tools, directory: Path) -> Iterator[OpenBao]:
     """A server in memory, unsealed, on this machine alone."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     command = [str(tools["bao"]), "server", "-dev", "-dev-no-store-token"]
     command += [f"-dev-root-token-id={TOKEN}", f"-dev-listen-address={address}"]
     with (directory / "openbao.log").open("ab") as log:

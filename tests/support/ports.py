@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 import socket
 
+# Below 32768: above it the kernel assigns ports to outgoing connections, also between this and the program's start.
+_candidates = iter(random.sample(range(20_000, 32_768), 12_768))
+
 
 def free_port() -> int:
-    """Below 32768: above it the kernel assigns ports to outgoing connections, also between this and the program."""
-    for port in random.sample(range(20_000, 32_768), 100):
+    """Each call in a process returns another port: nothing listens at the ones before yet."""
+    for port in itertools.islice(_candidates, 100):
         with socket.socket() as one, contextlib.suppress(OSError):
             one.bind(("127.0.0.1", port))
             return port

@@ -22,6 +22,7 @@ from agents.debug_proxy.tokens import require_claims
 from sandbox.bootstrap import CHECKOUT
 from tests.support.authorities import Authority, pem
 from tests.support.envoys import shown_by
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 from tests.unit.agents.debug_proxy.istiods import CLUSTERS, KEY, MESH, NEVER, Istioctl, Istiod, proxy, running, token
 
@@ -37,11 +38,6 @@ class Served:
     istioctl: Istioctl
     istiod: Istiod
     process: subprocess.Popen[str]
-
-
-def free_port() -> int:
-    with Istiod("127.0.0.1", 0, [], {}).server as server:
-        return int(server.server_address[1])
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -31,6 +31,7 @@ from cryptography.hazmat.primitives import serialization
 from agents.dns_sidecar.records import object_name
 from sandbox.bootstrap import CHECKOUT
 from tests.support.authorities import Authority, pem
+from tests.support.ports import free_port
 
 LIMIT = 60  # seconds
 NAME = "web.north.example.com"
@@ -155,11 +156,6 @@ def serving(handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext | None = 
         server.server_close()
 
 
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        return [stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1] for _ in range(count)]
-
-
 def request(port: int, method: str, path: str, body: Any = None) -> tuple[int, Any]:
     """Waits until the program serves."""
 
@@ -237,7 +233,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def test_a_reader_stores_names_on_the_edge_and_sets_their_conditions(world: World) -> None:
-    port, proxy = free_ports(2)
+    port, proxy = free_port(), free_port()
     config = world.folder / "config.json"
     config.write_text(
         json.dumps(
@@ -296,7 +292,7 @@ class Upstream(BaseHTTPRequestHandler):
 
 @pytest.mark.parametrize("own", [False, True], ids=["an edge's records", "the program's own"])
 def test_a_publisher_passes_changes_on_while_it_holds_the_lease(world: World, own: bool) -> None:
-    port, proxy = free_ports(2)
+    port, proxy = free_port(), free_port()
     conditions = world.folder / "conditions.json"
     conditions.write_text(json.dumps({"zones": ZONES, "nameservers": []}))
     edge = (f"--edge={world.kubeconfig}", f"--edge-port={proxy}", f"--edge-pipe={world.pipe}")
@@ -326,7 +322,7 @@ def test_a_publisher_passes_changes_on_while_it_holds_the_lease(world: World, ow
 
 def test_a_renamed_publisher_takes_records_over_that_are_never_withdrawn(world: World) -> None:
     """Two processes, each with a Lease. Pulumi creates the second Lease, then it deletes the first."""
-    first_port, second_port = free_ports(2)
+    first_port, second_port = free_port(), free_port()
     labels = {"hosted-mesh.io/dns-handover": "abc"}
     for name, created in (("old", "2026-01-01T00:00:00Z"), ("new", "2026-01-02T00:00:00Z")):
         metadata = {"name": name, "namespace": "dns", "labels": labels, "creationTimestamp": created}
