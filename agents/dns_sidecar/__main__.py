@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import edge_proxy, kubeconfig_pipe, webhook_server
-from .api import EdgeApi, EndpointsApi, LeaseApi, OwnEndpointsApi
+from .api import EdgeApi, LeaseApi, OwnEndpointsApi
 from .edge_proxy import EdgeProxy
 from .leader_gate import LeaderGate
 from .lease import Lease
@@ -35,7 +35,7 @@ def run_reader(config: dict[str, Any]) -> None:
     proxy = start_proxy(api, lease, config["proxy"]["port"], Path(config["proxy"]["pipe"]))
     throttle = SyncThrottle(MAX_RETRY_SECONDS)
     provider = DnsEndpointProvider(endpoints, config["namespace"], lease, throttle, cache_valid=lambda: proxy.active)
-    start_status(config, api, leases, lease, yields=provider.writing.locked)
+    start_status(StatusUpdater.from_config(config, api, leases, lease, yields=provider.writing.locked))
     start(endpoints.run)
     start(lambda: webhook_server.serve(provider, config["port"]))
     run_until_stopped(lease, provider.writing)
@@ -56,7 +56,7 @@ def run_publisher(options: argparse.Namespace) -> None:
     start(lambda: webhook_server.serve(gate, options.port))
     if options.conditions:
         config = json.loads(options.conditions.read_text(encoding="utf-8"))
-        start_status(config, OwnEndpointsApi(options.account), leases, lease)
+        start_status(StatusUpdater.from_config(config, OwnEndpointsApi(options.account), leases, lease))
     run_until_stopped(lease, gate.writing)
 
 
@@ -69,14 +69,7 @@ def start_proxy(api: EdgeApi, lease: Lease, port: int, pipe: Path) -> EdgeProxy:
     return proxy
 
 
-def start_status(
-    config: dict[str, Any],
-    api: EndpointsApi,
-    leases: LeaseApi,
-    lease: Lease,
-    yields: Callable[[], bool] = lambda: False,
-) -> None:
-    updater = StatusUpdater.from_config(config, api, leases, lease, yields)
+def start_status(updater: StatusUpdater) -> None:
     start(updater.follow)
     start(updater.run)
 
