@@ -24,7 +24,6 @@ from pulumi_hosted_mesh.spec.revision import Revision
 from pulumi_hosted_mesh.vocabulary import (
     GATEWAY_HOST_LABEL,
     KUBECONFIG_DIGEST_ANNOTATION,
-    REMOVE_IN_USE_ANNOTATION,
     ROOT_DIGEST_ANNOTATION,
     TYPE_ISTIOD,
     suffixed,
@@ -64,7 +63,6 @@ class IstiodRevision(pulumi.ComponentResource):
         listed = revision.features.certificate_revocation
         # Before istiod: a taken host ends the run early. So istiod also goes first, and a host only after it.
         hosts = self._gateway_hosts(name, mesh, revision, cluster, gateway)
-        reason = mesh.control_plane.remove_in_use.get(revision.name)
         MeshCharts(mesh.name, revision.charts, cluster, parent=self, tenant=mesh.tenant).make(
             f"{name}-istiod",
             "istiod",
@@ -80,7 +78,7 @@ class IstiodRevision(pulumi.ComponentResource):
                     namespace=mesh.namespace if mesh.tenant else None,
                 ),
                 config_data=partial(manifests.with_revocation_list, mesh) if listed else None,
-                deployment_annotations={REMOVE_IN_USE_ANNOTATION: reason} if reason else {},
+                deployment_annotations=manifests.override_annotations(mesh, revision),
                 deployment_hooks=guard.binding(),
             ),
         )

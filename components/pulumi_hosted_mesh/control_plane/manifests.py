@@ -26,6 +26,7 @@ from pulumi_hosted_mesh.vocabulary import (
     KUBECONFIG_SECRET,
     MONITORING_PORT,
     NAMESPACE_NAME_LABEL,
+    REMOVE_IN_USE_ANNOTATION,
     REVISION_LABEL,
     WEBHOOK_PORT,
     XDS_PORT,
@@ -49,6 +50,12 @@ Spec = Any
 def istiod_selector(revision: Revision) -> dict[str, str]:
     """Labels of istiod's Pods of this revision."""
     return {"app": "istiod", REVISION_LABEL: revision.name}
+
+
+def override_annotations(mesh: Mesh, revision: Revision) -> dict[str, str]:
+    """Annotations of istiod's Deployment: the reason to remove it in use, also when the mesh has left the program."""
+    reason = mesh.control_plane.remove_in_use.get(revision.name)
+    return {REMOVE_IN_USE_ANNOTATION: reason} if reason else {}
 
 
 def istiods_pod(spec: Spec, drain_seconds: int = 0, namespace: str | None = None) -> Spec:

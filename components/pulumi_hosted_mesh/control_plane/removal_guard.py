@@ -57,12 +57,13 @@ class Deleted:
 
     namespace: str
     name: str
-    revision: str | None
+    revision: str
     path: str
     uid: str | None
 
     @classmethod
-    async def of(cls, args: pulumi.ResourceHookArgs) -> Self:
+    async def of(cls, args: pulumi.ResourceHookArgs) -> Self | None:
+        """None for an object of no revision."""
         if args.type == TYPE_REVISION_GUARD:
             inputs = args.old_inputs or {}
             namespace, revision, uid = [await plain(inputs.get(key)) for key in ("namespace", "revision", "uid")]
@@ -70,7 +71,8 @@ class Deleted:
         namespace, _, name = str(args.id).rpartition("/")
         uid = await plain((await plain((args.old_outputs or {}).get("metadata")) or {}).get("uid"))
         path = PATHS[args.type].format(quote(namespace), quote(name))
-        return cls(namespace, name, (await _labels(args)).get(REVISION_LABEL), path, uid)
+        revision = (await _labels(args)).get(REVISION_LABEL)
+        return None if revision is None else cls(namespace, name, revision, path, uid)
 
     def is_in(self, api: ApiServer) -> bool:
         """Whether a cluster has it. One of the same name in another cluster is not it. Raises: UnreachableError."""
@@ -104,20 +106,20 @@ class RemovalGuard:
     async def check(self, args: pulumi.ResourceHookArgs) -> None:
         """Rejects the deletion of a resource of a revision that is in use. Raises: RevisionInUseError."""
         own = await Deleted.of(args)
-        namespace, revision = own.namespace, own.revision
-        guarded = self.meshes.get(namespace)
-        if revision is None or (
-            guarded and args.type == SERVICE and _another_exposure(guarded.mesh, revision, own.name)
-        ):
+        if own is None:
+            return
+        guarded = self.meshes.get(own.namespace)
+        if guarded and args.type == SERVICE and _another_exposure(guarded.mesh, own.revision, own.name):
             return
         configs = [await cluster.known_kubeconfig() for cluster in self.clusters]
-        if guarded and (reason := guarded.mesh.control_plane.remove_in_use.get(revision)):
-            pulumi.log.warn(f"revision {revision} in namespace {namespace} is removed without a check: {reason}")
+        if guarded and (reason := guarded.mesh.control_plane.remove_in_use.get(own.revision)):
+            place = f"revision {own.revision} in namespace {own.namespace}"
+            pulumi.log.warn(f"{place} is removed without a check: {reason}")
             return
         webhooks = guarded is not None and not guarded.own_webhooks
         for config in configs:
             if config is not None:
-                await asyncio.to_thread(_refuse, config, own, namespace, revision, webhooks=webhooks)
+                await asyncio.to_thread(_refuse, config, own, webhooks=webhooks)
 
 
 class RevisionGuard(pulumi.ComponentResource):
@@ -176,17 +178,17 @@ def _with_objects(resources: Sequence[pulumi.Resource]) -> pulumi.Output[list[pu
     return pulumi.Output.all(*charts).apply(flat)
 
 
-def _refuse(config: Kubeconfig, own: Deleted, namespace: str, revision: str, *, webhooks: bool) -> None:
+def _refuse(config: Kubeconfig, own: Deleted, *, webhooks: bool) -> None:
     try:
         api = ApiServer(fetched(config, "controlPlane.cluster", "the document"))
-        found = use_of(api, namespace, revision, webhooks=webhooks) if own.is_in(api) else None
+        found = use_of(api, own.namespace, own.revision, webhooks=webhooks) if own.is_in(api) else None
     except (UnreachableError, InvalidInputError) as error:
         found = Use(unknown=(f"the control plane's cluster: {error}",))
     if found is None or found.override:
         return
     for one in found.unseen:
-        pulumi.log.warn(f"revision {revision}: webhooks and Pods were not looked for in {one}")
-    if problem := refusal(revision, namespace, found):
+        pulumi.log.warn(f"revision {own.revision}: webhooks and Pods were not looked for in {one}")
+    if problem := refusal(own.revision, own.namespace, found):
         raise RevisionInUseError(problem)
 
 

@@ -19,7 +19,7 @@ from pulumi_hosted_mesh.control_plane.removal_guard import RemovalGuard, Revisio
 from pulumi_hosted_mesh.control_plane.single_cluster_values import default_validation, single_cluster_values
 from pulumi_hosted_mesh.spec.mesh import Mesh
 from pulumi_hosted_mesh.spec.revision import Revision
-from pulumi_hosted_mesh.vocabulary import CACERTS_SECRET, REMOVE_IN_USE_ANNOTATION, ROOT_DIGEST_ANNOTATION, suffixed
+from pulumi_hosted_mesh.vocabulary import CACERTS_SECRET, ROOT_DIGEST_ANNOTATION, suffixed
 
 
 def make_istiods(
@@ -45,7 +45,6 @@ def make_istiods(
         before.append(core.v1.Secret(f"{name}-{CACERTS_SECRET}", metadata=metadata, string_data=cacerts, opts=options))
     made: list[pulumi.Resource] = []
     for revision in mesh.revisions:
-        reason = mesh.control_plane.remove_in_use.get(revision.name)
         istiod = MeshCharts(mesh.name, revision.charts, cluster, parent=parent).make(
             f"{suffixed(name, revision.name)}-istiod",
             "istiod",
@@ -59,7 +58,7 @@ def make_istiods(
                 config_data=partial(manifests.with_revocation_list, mesh)
                 if revision.features.certificate_revocation
                 else None,
-                deployment_annotations={REMOVE_IN_USE_ANNOTATION: reason} if reason else {},
+                deployment_annotations=manifests.override_annotations(mesh, revision),
                 deployment_hooks=guard.binding(),
             ),
         )
