@@ -30,9 +30,10 @@ def _kubernetes_version(version: str) -> tuple[tuple[str, str], ...]:
     return tuple((f"{package}.{name}", value) for package in packages for name, value in values.items())
 
 
-def _tool(name: str, title: str, *variables: tuple[str, str]) -> GoSet:
-    """One program of the set's name, from the `tool` line of its go.mod."""
-    return GoSet(name, name, title, provides=(name,), builds=(Build(("tool",), variables=variables),))
+def _tool(name: str, title: str, *variables: tuple[str, str], program: str = "") -> GoSet:
+    """One program of the set's name, from the `tool` line of its go.mod. program: Go's name of it, if another."""
+    renames = ((program, name),) if program else ()
+    return GoSet(name, name, title, provides=(name,), builds=(Build(("tool",), variables=variables),), renames=renames)
 
 
 _PLUGIN = "github.com/pulumi/pulumi-kubernetes/provider/v4"
@@ -241,16 +242,12 @@ SOURCES: tuple[Source, ...] = (
         node=_NODE,
     ),
     CHROMIUM,
-    GoSet(
-        # Its module has no page, only a note in its place: the page is a repository of its own.
-        name="jaeger",
-        folder="jaeger",
-        title="Jaeger v1.62.0",
-        provides=("jaeger",),
-        builds=(
-            Build(("tool",), variables=(("github.com/jaegertracing/jaeger/pkg/version.latestVersion", "v1.62.0"),)),
-        ),
-        renames=(("all-in-one", "jaeger"),),
+    # Its module has no page, only a note in its place: the page is a repository of its own.
+    _tool(
+        "jaeger",
+        "Jaeger v1.62.0",
+        ("github.com/jaegertracing/jaeger/pkg/version.latestVersion", "v1.62.0"),
+        program="all-in-one",
     ),
     GoSet(
         name="konnectivity",
