@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -100,7 +101,7 @@ class Layout:
 def write(path: Path, content: BaseModel | bytes | str) -> None:
     """Replaces a file atomically (a reader sees the old or the new one), mode 0600."""
     data = content.model_dump_json(indent=1) if isinstance(content, BaseModel) else content
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{threading.get_native_id()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data.encode() if isinstance(data, str) else data)
